@@ -1,0 +1,24 @@
+import tseslint from "typescript-eslint";
+
+/** What the core must not know: it is pure, and imports nothing but itself. */
+const outside = { group: ["node:*", "@*", "../*"], message: "The core imports nothing but itself." };
+
+export default tseslint.config(
+	{ ignores: ["node_modules/", "dist/", ".hosts/", "reports/", ".stryker-tmp/"] },
+	...tseslint.configs.strictTypeChecked,
+	{
+		languageOptions: { parserOptions: { projectService: { allowDefaultProject: ["*.js", "scripts/*.js"] } } },
+		rules: {
+			"@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+			"@typescript-eslint/no-confusing-void-expression": "off",
+			"@typescript-eslint/consistent-type-imports": "error",
+			"@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+		},
+	},
+	{ files: ["src/core/**"], rules: { "no-restricted-imports": ["error", { patterns: [outside] }] } },
+	{ files: ["src/settings/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../pi/*"] }] } },
+	{
+		files: ["test/**"],
+		rules: { "@typescript-eslint/no-floating-promises": "off", "@typescript-eslint/no-non-null-assertion": "off" },
+	},
+);

@@ -1,0 +1,50 @@
+/** How everybody is told that a run has ended. */
+import { limitActed, type Outcome } from "../core/outcome.ts";
+import type { MeterId } from "../core/state.ts";
+import { line, notice, unreported } from "../core/wording.ts";
+import type { Context, Pi } from "./host.ts";
+
+/** On `pi.events`: every outcome, as an `Outcome`. */
+export const OUTCOME_EVENT = "turn-limit:outcome";
+
+/** In the session: outcomes in which a limit acted, as an `Outcome` with a `version`. */
+export const OUTCOME_ENTRY = "turn-limit-outcome";
+
+/** `text` if a limit or the breaker acted; `shown` if pi will show it as the reason of the last message. */
+export interface Report {
+	readonly outcome: Outcome;
+	readonly text: string | undefined;
+	readonly shown: boolean;
+}
+
+/** One event, at most one record and one notification; none of them can keep another from being made. */
+export function report(
+	pi: Pick<Pi, "events" | "appendEntry">,
+	outcome: Outcome,
+	shown: boolean,
+	source: (id: MeterId) => string,
+	hear: ((report: Report, ctx: Context) => void) | undefined,
+	ctx: Context,
+): void {
+	const failures = [
+		() => pi.events.emit(OUTCOME_EVENT, outcome),
+		() => {
+			if (limitActed(outcome)) pi.appendEntry(OUTCOME_ENTRY, { version: 1, ...outcome });
+		},
+		() => {
+			const text = ctx.hasUI ? notice(outcome, ctx.hasPendingMessages()) : undefined;
+			if (text !== undefined) ctx.ui.notify(text, outcome.kind === "synthesized" ? "info" : "error");
+		},
+		() => hear?.({ outcome, text: line(outcome, source), shown }, ctx),
+	].flatMap(attempt);
+	if (failures.length > 0) throw new Error(unreported(failures.map(String)));
+}
+
+function attempt(step: () => void): unknown[] {
+	try {
+		step();
+		return [];
+	} catch (error) {
+		return [error];
+	}
+}

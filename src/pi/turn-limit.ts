@@ -1,0 +1,165 @@
+/** One breaker in one session: its settings, its command, its coming and going. */
+import { type Late, readGrace, readMessage } from "../core/late.ts";
+import { bound, type Limit, type Policy } from "../core/limit.ts";
+import { create, METER_IDS, type MeterId, type PerMeter, type State } from "../core/state.ts";
+import * as wording from "../core/wording.ts";
+import { LIMIT_OF } from "../settings/settings.ts";
+import { attach } from "./adapter.ts";
+import { type Command, complete, meterOf, parse } from "./command.ts";
+import { canTellTheModel, type Context, NAME, type Pi } from "./host.ts";
+import { preferences, type Surroundings } from "./preferences.ts";
+import { report, type Report } from "./report.ts";
+import { shared } from "./shared.ts";
+
+/** What differs between pi's own process and a program that embeds pi. */
+export interface Options {
+	readonly surroundings: (ctx: Context) => Surroundings;
+	/** Where limits have policies of their own and no setting says otherwise. */
+	readonly policies?: Partial<PerMeter<Policy>>;
+	/** In place of the setting; read at every check. */
+	readonly grace?: (() => unknown) | undefined;
+	/** In place of the setting; read when it is sent. */
+	readonly wrapUpMessage?: (() => unknown) | undefined;
+	/** Where there is no person to tell. */
+	readonly log?: (message: string) => void;
+	readonly hear?: (report: Report, ctx: Context) => void;
+}
+
+const CLAIM = "turn-limit:claim";
+
+/** Guards the session that `pi` belongs to, unless another copy does. Gives the state, at any time. */
+export function install(pi: Pi, options: Options): () => State {
+	const chosen = preferences(pi, options.surroundings);
+	const told = new Set<string>();
+	if (isTaken(pi)) {
+		pi.on("session_start", (_event, ctx) => tellOnce(wording.LOADED_TWICE, ctx));
+		return () => initial(false);
+	}
+
+	const breaker = attach(pi, initial(false), {
+		askTimeout: () => chosen.current.askTimeout.value,
+		grace: (ctx) => (options.grace ? used(readGrace(options.grace), ctx) : chosen.current.grace.value),
+		wrapUpMessage: (remaining, ctx) => {
+			const text = chosen.current.wrapUpMessage.value || wording.wrapUp(remaining);
+			return options.wrapUpMessage ? used(readMessage(options.wrapUpMessage, text), ctx) : text;
+		},
+		reason: (state) => wording.reason(state, source),
+		ended: (outcome, shown, ctx) => report(pi, outcome, shown, source, options.hear, ctx),
+	});
+
+	pi.on("session_start", async ({ reason }, ctx) => {
+		if (!canTellTheModel(ctx)) {
+			tellOnce(wording.HOST_TOO_OLD, ctx);
+			breaker.leave();
+			return;
+		}
+		const problems = chosen.load(ctx);
+		const id = ctx.sessionManager.getSessionId();
+		const left = reason === "reload" ? shared.left.get(id) : undefined;
+		shared.left.delete(id);
+		breaker.begin(left?.state ?? initial(ctx.hasUI));
+		await apply(ctx);
+		left?.release();
+		if (problems.length > 0) tellOnce(problems.join("\n"), ctx);
+	});
+
+	pi.on("session_tree", async (_event, ctx) => {
+		chosen.load(ctx);
+		await apply(ctx);
+	});
+
+	pi.on("session_shutdown", async ({ reason }, ctx) => {
+		if (reason !== "reload") await breaker.step({ type: "shut_down" }, ctx);
+		const left = breaker.leave();
+		if (reason === "reload") shared.left.set(ctx.sessionManager.getSessionId(), left);
+		else left.release();
+	});
+
+	pi.registerCommand(NAME, {
+		description: wording.COMMAND,
+		getArgumentCompletions: complete,
+		handler: async (args, ctx) => await execute(parse(args), ctx),
+	});
+
+	return () => breaker.state;
+
+	function initial(attended: boolean): State {
+		const { policy, grace } = chosen.current;
+		const own = policy.source === "default" ? options.policies : undefined;
+		const limit = (id: MeterId): Limit => ({
+			max: chosen.current[LIMIT_OF[id]].value,
+			policy: own?.[id] ?? policy.value,
+		});
+		return create({ attended, limits: { turns: limit("turns"), toolCalls: limit("toolCalls") }, grace: grace.value });
+	}
+
+	/** Brings the breaker in line with the settings by events, so that the core's rules for a change apply. */
+	async function apply(ctx: Context): Promise<void> {
+		const { meters, grace } = initial(ctx.hasUI);
+		for (const meter of METER_IDS) {
+			const { max, policy } = meters[meter].limit;
+			const now = breaker.state.meters[meter].limit;
+			if (now.max !== max) await breaker.step({ type: "limit_set", meter, max }, ctx);
+			if (now.policy !== policy) await breaker.step({ type: "policy_set", meter, policy }, ctx);
+		}
+		await breaker.step({ type: "grace_set", grace }, ctx);
+	}
+
+	async function execute(command: Command, ctx: Context): Promise<void> {
+		switch (command.type) {
+			case "status":
+				tell(wording.status(breaker.state, chosen.current), "info", ctx);
+				return;
+			case "invalid":
+				tell(command.message, "error", ctx);
+				return;
+			case "wrap_up":
+				await breaker.step({ type: "wrap_up_requested" }, ctx);
+				tell(wording.wrapUpText(breaker.state), "info", ctx);
+				return;
+			case "set":
+				chosen.set(command.key, command.value);
+				await apply(ctx);
+				tell(wording.setText(meterOf(command.key) ?? (command.key as "policy" | "grace"), command.value), "info", ctx);
+				break;
+			case "raise": {
+				const before = bound(breaker.state.meters[command.meter]);
+				if (before === "unlimited") return tell(wording.unlimitedText(command.meter), "error", ctx);
+				await breaker.step({ type: "limit_raised", meter: command.meter, by: command.by }, ctx);
+				tell(wording.raisedText(breaker.state, command.meter, command.by), "info", ctx);
+			}
+		}
+		if (breaker.state.phase.name === "idle") breaker.show(wording.idleWidget(breaker.state), ctx);
+	}
+
+	function source(id: MeterId): string {
+		return chosen.current[LIMIT_OF[id]].source;
+	}
+
+	function tell(message: string, type: "info" | "warning" | "error", ctx: Context): void {
+		if (ctx.hasUI) ctx.ui.notify(message, type);
+		else options.log?.(message);
+	}
+
+	function tellOnce(message: string, ctx: Context): void {
+		if (!told.has(message)) tell(message, "warning", ctx);
+		told.add(message);
+	}
+
+	function used<T>({ value, problem }: Late<T>, ctx: Context): T {
+		if (problem !== undefined) tellOnce(problem, ctx);
+		return value;
+	}
+}
+
+/** Copies of us on one session agree on who was first; the bus answers at once. */
+function isTaken({ events }: Pick<Pi, "events">): boolean {
+	const claim = { taken: false };
+	events.emit(CLAIM, claim);
+	if (!claim.taken) {
+		events.on(CLAIM, (other) => {
+			(other as typeof claim).taken = true;
+		});
+	}
+	return claim.taken;
+}

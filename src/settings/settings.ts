@@ -1,0 +1,139 @@
+/** Where settings come from, and which place wins. Pure: the places are read elsewhere. */
+import { isCount, isMax, isPolicy, type Max, type Policy } from "../core/limit.ts";
+import { DEFAULT_GRACE } from "../core/late.ts";
+import type { PerMeter } from "../core/state.ts";
+import { ALLOWED, badValue, FLAGS } from "../core/wording.ts";
+
+export interface Settings {
+	readonly maxTurns: Max;
+	readonly maxToolCalls: Max;
+	readonly policy: Policy;
+	readonly grace: number;
+	/** Seconds. */
+	readonly askTimeout: Max;
+	/** In place of the built-in wrap-up; empty for that. */
+	readonly wrapUpMessage: string;
+}
+
+export type Key = keyof Settings;
+
+interface Setting<T> {
+	readonly is: (value: unknown) => value is T;
+	readonly allowed: string;
+	readonly flag?: string;
+	/** What `pi --help` says about the flag. */
+	readonly help?: string;
+	readonly env?: string;
+	/** May a project's file have its value instead of the user's? None: such a file may not set it. */
+	readonly tightens?: (project: T, user: T) => boolean;
+}
+
+/** The longest time that a timer can wait, in whole seconds. */
+const MAX_SECONDS = 2_147_483;
+
+const below = (project: Max, user: Max): boolean =>
+	project !== "unlimited" && (user === "unlimited" || project <= user);
+
+const isSeconds = (value: unknown): value is Max =>
+	isMax(value) && value !== 0 && (value === "unlimited" || value <= MAX_SECONDS);
+
+const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== "";
+
+const LIMIT = { is: isMax, allowed: ALLOWED.limit, tightens: below };
+
+/** One row per setting; flags and variables share a namespace with all other extensions, hence their prefix. */
+export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
+	maxTurns: { ...LIMIT, help: FLAGS.maxTurns, flag: "turn-limit", env: "PI_MAX_TURNS" },
+	maxToolCalls: { ...LIMIT, help: FLAGS.maxToolCalls, flag: "turn-limit-tools", env: "PI_TURN_LIMIT_TOOLS" },
+	policy: {
+		is: isPolicy,
+		allowed: ALLOWED.policy,
+		flag: "turn-limit-policy",
+		help: FLAGS.policy,
+		env: "PI_TURN_LIMIT_POLICY",
+		tightens: (project, user) => project === "abort" || project === user,
+	},
+	grace: {
+		is: isCount,
+		allowed: ALLOWED.grace,
+		flag: "turn-limit-grace",
+		help: FLAGS.grace,
+		env: "PI_TURN_LIMIT_GRACE",
+		tightens: (project, user) => project >= user,
+	},
+	askTimeout: {
+		is: isSeconds,
+		allowed: ALLOWED.seconds,
+		env: "PI_TURN_LIMIT_ASK_TIMEOUT",
+		tightens: below,
+	},
+	wrapUpMessage: { is: isText, allowed: ALLOWED.text },
+};
+
+/** Which setting is the limit of a meter. */
+export const LIMIT_OF = { turns: "maxTurns", toolCalls: "maxToolCalls" } as const satisfies PerMeter<Key>;
+
+export const KEYS = Object.keys(SETTINGS) as readonly Key[];
+
+/** What holds where no place says otherwise. A person is asked at the limit, so an early warning would only cut good work short. */
+export function defaults(attended: boolean): Settings {
+	return {
+		maxTurns: 25,
+		maxToolCalls: "unlimited",
+		policy: "abort",
+		grace: attended ? 0 : DEFAULT_GRACE,
+		askTimeout: "unlimited",
+		wrapUpMessage: "",
+	};
+}
+
+/** Somewhere a person can set something. */
+export interface Place {
+	readonly values: { readonly [K in Key]?: unknown };
+	/** What to call it when speaking of this setting. */
+	readonly name: (key: Key) => string;
+	/** Only flag, environment and command beat a project's file. */
+	readonly yieldsToProject?: boolean;
+}
+
+/** Every setting with the name of the place it comes from. */
+export type Resolved = { readonly [K in Key]: { readonly value: Settings[K]; readonly source: string } };
+
+export interface Resolution {
+	readonly settings: Resolved;
+	/** What was wrong, where, what would be right, and what is used instead: a sentence each. */
+	readonly problems: readonly string[];
+}
+
+/** The strongest valid value of each setting; `places` are ordered, strongest first. */
+export function resolve(places: readonly Place[], project: Place | undefined, fallback: Settings): Resolution {
+	const problems: string[] = [];
+	const settings = Object.fromEntries(KEYS.map((key) => [key, resolveOne(key, places, project, fallback, problems)]));
+	return { settings: settings as unknown as Resolved, problems };
+}
+
+function resolveOne<K extends Key>(
+	key: K,
+	places: readonly Place[],
+	project: Place | undefined,
+	fallback: Settings,
+	problems: string[],
+): { readonly value: Settings[K]; readonly source: string } {
+	const { is, allowed, tightens }: Setting<Settings[K]> = SETTINGS[key];
+	const set = places.filter((place) => place.values[key] !== undefined);
+	const winner = set.find((place) => is(place.values[key]));
+	const bad = set.slice(0, winner === undefined ? undefined : set.indexOf(winner)).map((place) => ({ place, allowed }));
+	let value = winner === undefined ? fallback[key] : (winner.values[key] as Settings[K]);
+	let source = winner?.name(key) ?? "default";
+
+	const wish = project?.values[key];
+	if (project !== undefined && wish !== undefined && (winner?.yieldsToProject ?? true)) {
+		if (!is(wish)) bad.push({ place: project, allowed });
+		else if (!tightens?.(wish, value)) bad.push({ place: project, allowed: ALLOWED.project });
+		else [value, source] = [wish, project.name(key)];
+	}
+	problems.push(
+		...bad.map(({ place, allowed }) => badValue(place.name(key), place.values[key], allowed, value, source)),
+	);
+	return { value, source };
+}

@@ -1,0 +1,225 @@
+/** A sandbox in which a real pi runs against a scripted model, and the ways to run it. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import type { TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { Model, text, type Reply, type Script } from "./model.ts";
+import { Rpc, type RpcOptions } from "./rpc.ts";
+import { Terminal, type TerminalOptions } from "./terminal.ts";
+import { deadline, defer, Watch, within } from "./wait.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const node = process.env["PI_TEST_NODE"] || process.execPath;
+const cli =
+	process.env["PI_TEST_HOST"] || join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
+
+/**
+ * An extension to load beside ours: a file, or a factory. The factory's source text is what pi loads, in its own
+ * process, so it can use nothing from around it.
+ */
+export type Extra = string | ((pi: ExtensionAPI) => void);
+
+/** What a test can say about its sandbox. */
+export interface HostOptions {
+	/** Default: a model that says `done`. */
+	model?: Script;
+	/** The reply to compaction and branch summaries. */
+	summary?: Reply;
+	/** Further fields of the model in models.json: `contextWindow`, `promptCache`, `cost`. */
+	modelFields?: Record<string, unknown>;
+	/** Fields of settings.json; `retry` and `compaction` are merged with the sandbox's own. */
+	settings?: { retry?: object; compaction?: object; [name: string]: unknown };
+	env?: Record<string, string>;
+	/** Further command-line arguments. */
+	args?: readonly string[];
+	/** false: pi without our extension. */
+	extension?: boolean;
+	/** Extensions loaded before and after ours. */
+	before?: readonly Extra[];
+	after?: readonly Extra[];
+	/** Files to write into the working directory and into the agent directory; objects become JSON. */
+	files?: Record<string, string | object>;
+	agentFiles?: Record<string, string | object>;
+	/** true: sessions are stored, so that `--continue` finds them. */
+	session?: boolean;
+}
+
+/** How a process ended. */
+export interface Result {
+	stdout: string;
+	stderr: string;
+	code: number | null;
+	signal: NodeJS.Signals | null;
+}
+
+/** A record of pi's JSON streams. */
+export interface Event {
+	type: string;
+	[field: string]: unknown;
+}
+
+/** A sandbox with a scripted model; pi itself is not started yet. */
+export async function host(t: TestContext, options: HostOptions = {}): Promise<Host> {
+	const model = new Model(options.model ?? [text("done")], options.summary ?? text("A summary."));
+	return new Host(t, options, model, await model.listen(t));
+}
+
+/** Everything that one test needs around pi. */
+export class Host {
+	readonly model: Model;
+	/** The test's own folders. */
+	readonly cwd: string;
+	readonly agentDir: string;
+	readonly env: Record<string, string>;
+	readonly #t: TestContext;
+	readonly #args: string[];
+
+	constructor(t: TestContext, options: HostOptions, model: Model, url: string) {
+		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+		defer(t, () => rmSync(folder, { recursive: true, force: true }));
+		this.#t = t;
+		this.model = model;
+		this.cwd = join(folder, "work");
+		this.agentDir = join(folder, "agent");
+		this.env = {
+			PATH: [dirname(node), process.env["PATH"]].join(delimiter),
+			HOME: join(folder, "home"),
+			TMPDIR: tmpdir(),
+			LANG: "C.UTF-8",
+			TERM: "xterm-256color",
+			PI_CODING_AGENT_DIR: this.agentDir,
+			PI_OFFLINE: "1",
+			...options.env,
+		};
+		mkdirSync(this.env["HOME"] as string);
+		write(this.cwd, options.files);
+		write(this.agentDir, {
+			"models.json": models(url, options.modelFields),
+			"settings.json": settings(options.settings),
+			"bin/fd": "", // pi only looks whether these two exist, and warns on the screen if not
+			"bin/rg": "",
+			...options.agentFiles,
+		});
+		const load = (extra: Extra, i: number, list: string): string[] => {
+			if (typeof extra === "string") return ["-e", extra];
+			write(folder, { [`${list}${i}.ts`]: `export default ${extra.toString()};\n` });
+			return ["-e", join(folder, `${list}${i}.ts`)];
+		};
+		this.#args = [
+			...["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files", "--no-extensions"],
+			...(options.before ?? []).flatMap((extra, i) => load(extra, i, "before")),
+			...(options.extension === false ? [] : ["-e", root]),
+			...(options.after ?? []).flatMap((extra, i) => load(extra, i, "after")),
+			...(options.session ? ["--session-dir", join(folder, "sessions")] : ["--no-session"]),
+			...(options.args ?? []),
+		];
+	}
+
+	/** `pi -p`: runs the prompts to the end. */
+	print(...prompts: string[]): Promise<Result> {
+		return this.start("-p", ...prompts).ended();
+	}
+
+	/** `pi --mode json`: runs the prompts to the end. */
+	async json(...prompts: string[]): Promise<Result & { events: Event[] }> {
+		const result = await this.start("--mode", "json", ...prompts).ended();
+		return {
+			...result,
+			events: result.stdout
+				.trim()
+				.split("\n")
+				.map((line) => JSON.parse(line) as Event),
+		};
+	}
+
+	/** pi with any arguments, started and not waited for. */
+	start(...args: string[]): Running {
+		return new Running(this.#t, this.cwd, this.env, [...this.#args, ...args], "ignore");
+	}
+
+	/** `pi --mode rpc`, ready for commands. */
+	async rpc(options: RpcOptions = {}): Promise<Rpc> {
+		const args = [...this.#args, "--mode", "rpc", ...(options.args ?? [])];
+		const rpc = new Rpc(new Running(this.#t, this.cwd, this.env, args, "pipe"), options.answer ?? "ignore");
+		await rpc.send({ type: "get_state" });
+		return rpc;
+	}
+
+	/** pi in a terminal, ready for input. */
+	async terminal(options: TerminalOptions = {}): Promise<Terminal> {
+		const args = [cli, ...this.#args, ...(options.args ?? [])];
+		const terminal = new Terminal(this.#t, { file: node, args, cwd: this.cwd, env: this.env }, options);
+		await terminal.ready();
+		return terminal;
+	}
+
+	/** The labels of the `mark` calls that ran, in that order. */
+	marks(): string[] {
+		const file = join(this.cwd, "marks");
+		return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+	}
+}
+
+/** A pi process with pipes. It does not outlive the test. */
+export class Running {
+	readonly child: ChildProcess;
+	readonly watch = new Watch(() => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
+	stdout = "";
+	stderr = "";
+	readonly #closed: Promise<Result>;
+
+	constructor(t: TestContext, cwd: string, env: Record<string, string>, args: string[], stdin: "ignore" | "pipe") {
+		this.child = spawn(node, [cli, ...args], { cwd, env, stdio: [stdin, "pipe", "pipe"] });
+		this.child.stdin?.on("error", () => {}); // a write to a pi that has just gone
+		this.child.stderr?.setEncoding("utf8").on("data", (part: string) => (this.stderr += part));
+		this.child.stdout?.setEncoding("utf8").on("data", (part: string) => (this.stdout += part));
+		this.#closed = new Promise((closed, failed) => {
+			this.child.on("error", failed);
+			this.child.on("close", (code, signal) => {
+				closed({ stdout: this.stdout, stderr: this.stderr, code, signal });
+				this.watch.over(`pi has ended (${signal ?? code})`);
+			});
+		});
+		defer(t, () => this.#end());
+	}
+
+	/** Waits for the end of the process. */
+	ended(): Promise<Result> {
+		return within("the end of pi", this.#closed, () => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
+	}
+
+	/** SIGTERM lets pi end its tools too; SIGKILL is for a pi that no longer listens. */
+	async #end(): Promise<void> {
+		this.child.kill("SIGTERM");
+		const kill = setTimeout(() => this.child.kill("SIGKILL"), deadline / 4);
+		await this.#closed.finally(() => clearTimeout(kill));
+	}
+}
+
+function write(folder: string, files: Record<string, string | object> = {}): void {
+	mkdirSync(folder, { recursive: true });
+	for (const [name, content] of Object.entries(files)) {
+		mkdirSync(dirname(join(folder, name)), { recursive: true });
+		writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
+	}
+}
+
+function models(baseUrl: string, fields?: Record<string, unknown>): object {
+	const cost = { input: 10, output: 100, cacheRead: 1, cacheWrite: 0 };
+	const model = { id: "scripted", cost, contextWindow: 200_000, maxTokens: 8_000, ...fields };
+	return { providers: { loopback: { baseUrl, api: "openai-completions", apiKey: "none", models: [model] } } };
+}
+
+function settings({ retry, compaction, ...others }: NonNullable<HostOptions["settings"]> = {}): object {
+	return {
+		defaultProvider: "loopback",
+		defaultModel: "scripted",
+		quietStartup: true,
+		enableInstallTelemetry: false,
+		retry: { baseDelayMs: 1, ...retry },
+		compaction: { ...compaction },
+		...others,
+	};
+}

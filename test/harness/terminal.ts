@@ -1,0 +1,106 @@
+/** pi in a real pty, its output in a headless terminal emulator, so that a test types keys and reads the screen. */
+import type { TestContext } from "node:test";
+import { spawn, type IPty } from "@lydell/node-pty";
+import xterm from "@xterm/headless";
+import { deadline, defer, Watch } from "./wait.ts";
+
+/** The size of the terminal, and arguments for pi. */
+export interface TerminalOptions {
+	cols?: number;
+	rows?: number;
+	args?: readonly string[];
+}
+
+interface Command {
+	file: string;
+	args: string[];
+	cwd: string;
+	env: Record<string, string>;
+}
+
+const keys: Record<string, string> = {
+	enter: "\r",
+	escape: "\x1b",
+	tab: "\t",
+	backspace: "\x7f",
+	up: "\x1b[A",
+	down: "\x1b[B",
+	right: "\x1b[C",
+	left: "\x1b[D",
+};
+
+/** A terminal in which pi runs. It does not outlive the test. */
+export class Terminal {
+	readonly #emulator: InstanceType<typeof xterm.Terminal>;
+	readonly #pty: IPty;
+	readonly #watch = new Watch(() => this.screen());
+	#code: number | undefined;
+	#title = "";
+
+	constructor(t: TestContext, { file, args, cwd, env }: Command, { cols = 120, rows = 40 }: TerminalOptions) {
+		this.#emulator = new xterm.Terminal({ cols, rows, allowProposedApi: true });
+		this.#pty = spawn(file, args, { name: "xterm-256color", cols, rows, cwd, env });
+		this.#emulator.onTitleChange((title) => (this.#title = title));
+		this.#emulator.onData((reply) => this.#pty.write(reply));
+		this.#pty.onData((data) => this.#emulator.write(data, () => this.#watch.changed()));
+		this.#pty.onExit(({ exitCode }) => {
+			this.#code = exitCode;
+			this.#watch.over(`pi has ended (${exitCode})`);
+		});
+		defer(t, () => this.#end());
+	}
+
+	/** Waits until pi takes input: it sets the window title when all extensions have started. */
+	async ready(): Promise<void> {
+		await this.#watch.until("title of the window", () => this.#title !== "");
+	}
+
+	/** What the terminal shows now, line by line, without the empty rest. */
+	screen(): string {
+		const buffer = this.#emulator.buffer.active;
+		const lines = Array.from({ length: this.#emulator.rows }, (_, row) =>
+			(buffer.getLine(buffer.baseY + row)?.translateToString(true) ?? "").trimEnd(),
+		);
+		return lines.join("\n").trimEnd();
+	}
+
+	/** Waits until the screen shows the text; gives the screen. */
+	shows(text: string | RegExp): Promise<string> {
+		return this.#watch.until(`${String(text)} on the screen`, () => this.#has(text) && this.screen());
+	}
+
+	/** Waits until the screen no longer shows the text; gives the screen. */
+	lacks(text: string | RegExp): Promise<string> {
+		return this.#watch.until(`a screen without ${String(text)}`, () => !this.#has(text) && this.screen());
+	}
+
+	/** Types text; `\r` is the Enter key. */
+	type(text: string): void {
+		this.#pty.write(text);
+	}
+
+	/** Presses a key: enter, escape, tab, backspace, up, down, left, right, or ctrl+ a letter. */
+	press(key: string): void {
+		const control = /^ctrl\+([a-z])$/.exec(key)?.[1];
+		const sequence = control ? String.fromCharCode(control.charCodeAt(0) - 96) : keys[key];
+		if (sequence === undefined) throw new RangeError(`No such key: ${key}`);
+		this.#pty.write(sequence);
+	}
+
+	/** Waits for the end of pi; gives its exit code. */
+	exit(): Promise<number> {
+		return this.#watch.until("end of pi", () => this.#code);
+	}
+
+	/** SIGTERM lets pi end its tools too; SIGKILL is for a pi that no longer listens. */
+	async #end(): Promise<void> {
+		if (this.#code === undefined) this.#pty.kill("SIGTERM");
+		const kill = setTimeout(() => this.#pty.kill("SIGKILL"), deadline / 4);
+		await this.exit().finally(() => clearTimeout(kill));
+		this.#emulator.dispose();
+	}
+
+	#has(text: string | RegExp): boolean {
+		return typeof text === "string" ? this.screen().includes(text) : text.test(this.screen());
+	}
+}

@@ -1,0 +1,63 @@
+import type { TestContext } from "node:test";
+
+/** How long any wait of the harness may last, in milliseconds. */
+export const deadline = Number(process.env["PI_TEST_DEADLINE"] || 20_000);
+
+/** Fails with `what` and the tail of everything seen if `promise` takes longer than the deadline. */
+export function within<T>(what: string, promise: Promise<T>, seen: () => string, ms = deadline): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(() => {
+			reject(new Error(`Waited ${ms} ms for ${what}. Seen so far:\n${seen().slice(-6000)}`));
+		}, ms);
+		promise.then(resolve, reject).finally(() => clearTimeout(timer));
+	});
+}
+
+const undos = new WeakMap<TestContext, (() => unknown)[]>();
+
+/** Undoes something when the test is over, last things first: processes end before their folders go. */
+export function defer(t: TestContext, undo: () => unknown): void {
+	const list = undos.get(t) ?? [];
+	if (list.push(undo) > 1) return;
+	undos.set(t, list);
+	t.after(async () => {
+		for (const undo of list.reverse()) await undo();
+	});
+}
+
+/** Something that changes and that tests wait for. */
+export class Watch {
+	readonly #seen: () => string;
+	readonly #checks = new Set<() => void>();
+	#over: string | undefined;
+
+	constructor(seen: () => string) {
+		this.#seen = seen;
+	}
+
+	/** Looks again, for everybody who waits. */
+	changed(): void {
+		for (const check of [...this.#checks]) check();
+	}
+
+	/** Nothing will change any more: those who still wait fail at once, and say why. */
+	over(why: string): void {
+		this.#over = why;
+		this.changed();
+	}
+
+	/** The first value that `look` gives other than undefined and false. */
+	until<T>(what: string, look: () => T | undefined | false): Promise<T> {
+		let check = (): void => {};
+		const found = new Promise<T>((resolve, reject) => {
+			check = () => {
+				const value = look();
+				if (value !== undefined && value !== false) return resolve(value);
+				if (this.#over) reject(new Error(`No ${what}: ${this.#over}. Seen:\n${this.#seen().slice(-6000)}`));
+			};
+			this.#checks.add(check);
+			check();
+		});
+		return within(what, found, this.#seen).finally(() => this.#checks.delete(check));
+	}
+}
