@@ -2,9 +2,19 @@
  * The circuit breaker as one pure machine: `transition(state, event)` gives the next state and, as data, what
  * the shell has to do. It knows no host, no clock and no words. `state.ts` defines its alphabet.
  */
-import { bound, isReached, type Meter, raise, read, setMax, setPolicy, softLimit } from "./limit.ts";
+import { bound, isReached, type Meter, raise, read, type Reading, setMax, setPolicy, softLimit } from "./limit.ts";
 import type { Outcome, Spent, Trip, Verdict } from "./outcome.ts";
-import { type Answer, type Effect, type Event, IDLE, type MeterId, type Phase, type Run, type State } from "./state.ts";
+import {
+	type Answer,
+	type Effect,
+	type Event,
+	IDLE,
+	type MeterId,
+	type PerMeter,
+	type Phase,
+	type Run,
+	type State,
+} from "./state.ts";
 
 /** How many turns the final pass may take before the run is aborted without an answer. */
 export const FINAL_TURNS = 2;
@@ -69,9 +79,19 @@ function transitionRun(state: State, phase: Active, event: Event): Step {
 	}
 }
 
-/** The number of turns after which the wrap-up is due in this round, if one is. */
-export function wrapUpAt(state: State): number | undefined {
-	return softLimit(state.meters.turns, state.grace);
+/** Where every meter stands. */
+export type Snapshot = PerMeter<Reading> & {
+	readonly turns: {
+		/** The number of turns after which the wrap-up is due in this round, if one is. */
+		readonly softLimit: number | undefined;
+		/** Was it given in this round? */
+		readonly advised: boolean;
+	};
+};
+
+export function snapshot({ meters, grace, advice }: State): Snapshot {
+	const turns = { ...read(meters.turns), softLimit: softLimit(meters.turns, grace), advised: advice === "given" };
+	return { turns, toolCalls: read(meters.toolCalls) };
 }
 
 // Runs
@@ -203,7 +223,7 @@ function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip): State
 
 function isWrapUpDue(state: State): boolean {
 	if (state.advice !== "armed") return state.advice === "requested";
-	const at = wrapUpAt(state);
+	const at = softLimit(state.meters.turns, state.grace);
 	return at !== undefined && state.meters.turns.used >= at;
 }
 

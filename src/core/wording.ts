@@ -17,7 +17,7 @@ export function count(used: number, id: MeterId): string {
 /** A value from outside, short and on one line, whatever it is. */
 export function quote(value: unknown): string {
 	try {
-		return clip(`${JSON.stringify(value)}`, 60);
+		return clip(JSON.stringify(value), 60);
 	} catch {
 		return typeof value;
 	}
@@ -315,3 +315,15 @@ export function unreported(failures: readonly string[]): string {
 
 export const LOADED_TWICE = "pi-turn-limit is loaded twice; this copy stays out of the way.";
 export const HOST_TOO_OLD = "pi-turn-limit needs pi 0.87 or newer and does not guard this session.";
+
+// The library
+
+export function badOption(option: string, value: unknown, allowed: string): string {
+	return `${option} must be ${allowed}, not ${quote(value)}.`;
+}
+
+export function unknownOption(option: string, known: readonly string[]): string {
+	return `There is no option ${quote(option)}; known are ${known.join(", ")}.`;
+}
+
+export const NO_RUN = "The prompt started no run of a session that this limit guards.";

@@ -31,7 +31,12 @@ export default function (pi: Pi): void {
 		unsaid = undefined;
 	});
 
-	install(pi, { surroundings: (ctx) => surroundings(pi, ctx), log: (text) => console.error(text), hear });
+	install(pi, {
+		places: [fromEnvironment(process.env)],
+		surroundings: (ctx) => surroundings(pi, ctx),
+		log: (text) => console.error(text),
+		hear,
+	});
 
 	function hear({ outcome, text, shown }: Report, { mode }: Context): void {
 		if (mode !== "print" && mode !== "json") return;

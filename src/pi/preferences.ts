@@ -20,11 +20,16 @@ export interface Preferences {
 	set<K extends Key>(key: K, value: Settings[K]): void;
 }
 
-export function preferences(pi: Pick<Pi, "appendEntry">, surroundings: (ctx: Context) => Surroundings): Preferences {
+/** `places` hold until a session has started, for a program that embeds pi need not start one. */
+export function preferences(
+	pi: Pick<Pi, "appendEntry">,
+	places: readonly Place[],
+	surroundings: (ctx: Context) => Surroundings,
+): Preferences {
 	let fallback = defaults(false);
-	let around: Surroundings = { places: [], problems: [] };
+	let around: Surroundings = { places, problems: [] };
 	let memory: Place = fromMemory([]).place;
-	let current = resolve([], undefined, fallback).settings;
+	let current = resolve(places, undefined, fallback).settings;
 
 	return {
 		get current() {

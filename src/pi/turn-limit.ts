@@ -3,7 +3,7 @@ import { type Late, readGrace, readMessage } from "../core/late.ts";
 import { bound, type Limit, type Policy } from "../core/limit.ts";
 import { create, METER_IDS, type MeterId, type PerMeter, type State } from "../core/state.ts";
 import * as wording from "../core/wording.ts";
-import { LIMIT_OF } from "../settings/settings.ts";
+import { LIMIT_OF, type Place, type Resolved } from "../settings/settings.ts";
 import { attach } from "./adapter.ts";
 import { type Command, complete, meterOf, parse } from "./command.ts";
 import { canTellTheModel, type Context, NAME, type Pi } from "./host.ts";
@@ -13,8 +13,11 @@ import { shared } from "./shared.ts";
 
 /** What differs between pi's own process and a program that embeds pi. */
 export interface Options {
-	readonly surroundings: (ctx: Context) => Surroundings;
-	/** Where limits have policies of their own and no setting says otherwise. */
+	/** Where settings stand, strongest first, as long as nothing is known of the session. */
+	readonly places: readonly Place[];
+	/** Where they stand once a session has started; the same places if not given. */
+	readonly surroundings?: (ctx: Context) => Surroundings;
+	/** Of limits that have one of their own. */
 	readonly policies?: Partial<PerMeter<Policy>>;
 	/** In place of the setting; read at every check. */
 	readonly grace?: (() => unknown) | undefined;
@@ -29,7 +32,8 @@ const CLAIM = "turn-limit:claim";
 
 /** Guards the session that `pi` belongs to, unless another copy does. Gives the state, at any time. */
 export function install(pi: Pi, options: Options): () => State {
-	const chosen = preferences(pi, options.surroundings);
+	const { places } = options;
+	const chosen = preferences(pi, places, options.surroundings ?? (() => ({ places, problems: [] })));
 	const told = new Set<string>();
 	if (isTaken(pi)) {
 		pi.on("session_start", (_event, ctx) => tellOnce(wording.LOADED_TWICE, ctx));
@@ -84,13 +88,7 @@ export function install(pi: Pi, options: Options): () => State {
 	return () => breaker.state;
 
 	function initial(attended: boolean): State {
-		const { policy, grace } = chosen.current;
-		const own = policy.source === "default" ? options.policies : undefined;
-		const limit = (id: MeterId): Limit => ({
-			max: chosen.current[LIMIT_OF[id]].value,
-			policy: own?.[id] ?? policy.value,
-		});
-		return create({ attended, limits: { turns: limit("turns"), toolCalls: limit("toolCalls") }, grace: grace.value });
+		return initialState(chosen.current, options.policies, attended);
 	}
 
 	/** Brings the breaker in line with the settings by events, so that the core's rules for a change apply. */
@@ -150,6 +148,20 @@ export function install(pi: Pi, options: Options): () => State {
 		if (problem !== undefined) tellOnce(problem, ctx);
 		return value;
 	}
+}
+
+/** A breaker that has counted nothing yet. Only the command changes the policy of limits that have one of their own. */
+export function initialState(settings: Resolved, policies: Options["policies"], attended: boolean): State {
+	const own = settings.policy.source === `/${NAME}` ? undefined : policies;
+	const limit = (id: MeterId): Limit => ({
+		max: settings[LIMIT_OF[id]].value,
+		policy: own?.[id] ?? settings.policy.value,
+	});
+	return create({
+		attended,
+		limits: { turns: limit("turns"), toolCalls: limit("toolCalls") },
+		grace: settings.grace.value,
+	});
 }
 
 /** Copies of us on one session agree on who was first; the bus answers at once. */

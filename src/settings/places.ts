@@ -1,5 +1,6 @@
 /** Reads the places where settings stand: flags, environment, files, the session's own entries. */
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { fromText } from "../core/limit.ts";
 import { badFile, damagedEntries, NOT_A_FILE, notAnObject, tooLarge, unknownKey } from "../core/wording.ts";
 import { type Key, KEYS, type Place, SETTINGS } from "./settings.ts";
@@ -7,7 +8,10 @@ import { type Key, KEYS, type Place, SETTINGS } from "./settings.ts";
 /** A settings file is a handful of lines; anything much larger is not one. */
 const MAX_BYTES = 64 * 1024;
 
-type Values = { readonly [K in Key]?: unknown };
+/** Of what the session remembers. */
+const VERSION = 1;
+
+type Values = Place["values"];
 
 /** A place, and what was wrong with it as a whole. */
 export interface Found {
@@ -15,6 +19,7 @@ export interface Found {
 	readonly problems: readonly string[];
 }
 
+/** `flag` gives what stands behind a flag; only text is a value. */
 export function fromFlags(flag: (name: string) => unknown): Place {
 	const values = pick((key) => {
 		const name = SETTINGS[key].flag;
@@ -30,56 +35,66 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
 		const text = env[SETTINGS[key].env ?? ""]?.trim() ?? "";
 		return text === "" ? undefined : fromText(text);
 	});
-	return { values, name: (key) => SETTINGS[key].env ?? "environment" };
+	return { values, name: (key) => String(SETTINGS[key].env) };
 }
 
-/** What is not there is no problem; what cannot be read is one, and changes nothing. */
+/** What is not there is no problem; what cannot be read, or means nothing, is one and changes nothing. */
 export function fromFile(path: string, shownAs: string): Found {
-	const name = (key: Key) => `${key} in ${shownAs}`;
+	const found = (values: Values, problems: string[]): Found => ({
+		place: { values, name: (key) => `${key} in ${shownAs}` },
+		problems,
+	});
 	try {
-		const stats = statSync(path, { throwIfNoEntry: false });
-		if (stats === undefined) return { place: { values: {}, name }, problems: [] };
-		if (!stats.isFile()) throw new Error(NOT_A_FILE);
-		if (stats.size > MAX_BYTES) throw new Error(tooLarge(stats.size, MAX_BYTES));
-		const content: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
-		if (typeof content !== "object" || content === null || Array.isArray(content)) {
-			throw new Error(notAnObject(content));
-		}
-		const known = pick((key) => (Object.hasOwn(content, key) ? (content as Values)[key] : undefined));
+		const content = readObject(path);
 		const unknown = Object.keys(content).filter((key) => key !== "$schema" && !Object.hasOwn(SETTINGS, key));
-		const problems = unknown.map((key) => unknownKey(shownAs, key, KEYS));
-		return { place: { values: known, name }, problems };
+		return found(
+			pick((key) => content[key]),
+			unknown.length === 0 ? [] : [unknownKey(shownAs, unknown.join(", "), KEYS)],
+		);
 	} catch (error) {
-		const why = error instanceof Error ? error.message : String(error);
-		return { place: { values: {}, name }, problems: [badFile(shownAs, why)] };
+		return found({}, [badFile(shownAs, error instanceof Error ? error.message : String(error))]);
 	}
 }
 
-/** What the session's command has set, as it is stored in the session: versioned, read by one total function. */
-export const MEMORY = "turn-limit";
-const VERSION = 1;
+/** The object that a JSON file holds, an empty one if there is no file. Throws whatever else it finds there. */
+function readObject(path: string): Readonly<Record<string, unknown>> {
+	const quiet = { throwIfNoEntry: false } as const;
+	// A link to nowhere is something that stands there.
+	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return {};
+	const stats = statSync(path);
+	if (!stats.isFile()) throw new Error(NOT_A_FILE);
+	if (stats.size > MAX_BYTES) throw new Error(tooLarge(stats.size, MAX_BYTES));
+	const content: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+	if (!isObject(content)) throw new Error(notAnObject(content));
+	return content;
+}
 
+/** What the session's command has set, as it is stored in the session: versioned, read by one total function. */
 export function remember(values: Values): { version: number; values: Values } {
 	return { version: VERSION, values };
 }
 
-/** The newest valid memory on the branch; what we cannot understand is left alone and told. */
+/** The newest valid memory on the branch, whose entries come oldest first; what we cannot understand is told. */
 export function fromMemory(entries: readonly unknown[]): Found {
-	const place = (values: Values): Place => ({ values, name: () => "/turn-limit" });
 	const read = entries.map(readMemory);
 	const damaged = read.filter((values) => values === undefined).length;
-	const newest = read.findLast((values) => values !== undefined) ?? {};
-	return { place: place(newest), problems: damaged === 0 ? [] : [damagedEntries(damaged)] };
+	const values = read.findLast((values) => values !== undefined) ?? {};
+	return { place: { values, name: () => "/turn-limit" }, problems: damaged === 0 ? [] : [damagedEntries(damaged)] };
 }
 
 function readMemory(data: unknown): Values | undefined {
-	if (typeof data !== "object" || data === null) return undefined;
-	const { version, values } = data as { version?: unknown; values?: unknown };
-	if (version !== VERSION || typeof values !== "object" || values === null) return undefined;
-	const known = pick((key) => (values as Values)[key]);
+	if (!isObject(data) || data["version"] !== VERSION || !isObject(data["values"])) return undefined;
+	const { values } = data as { values: Readonly<Record<string, unknown>> };
+	const known = pick((key) => values[key]);
 	return KEYS.every((key) => known[key] === undefined || SETTINGS[key].is(known[key])) ? known : undefined;
 }
 
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Every setting that has a value. */
 function pick(value: (key: Key) => unknown): Values {
-	return Object.fromEntries(KEYS.flatMap((key) => (value(key) === undefined ? [] : [[key, value(key)]])));
+	const all: [Key, unknown][] = KEYS.map((key) => [key, value(key)]);
+	return Object.fromEntries(all.filter(([, value]) => value !== undefined));
 }

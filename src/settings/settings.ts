@@ -4,6 +4,7 @@ import { DEFAULT_GRACE } from "../core/late.ts";
 import type { PerMeter } from "../core/state.ts";
 import { ALLOWED, badValue, FLAGS } from "../core/wording.ts";
 
+/** What a person can set; the keys are those of the files. */
 export interface Settings {
 	readonly maxTurns: Max;
 	readonly maxToolCalls: Max;
@@ -17,6 +18,7 @@ export interface Settings {
 
 export type Key = keyof Settings;
 
+/** What a setting may be and where it stands, beside the files. */
 interface Setting<T> {
 	readonly is: (value: unknown) => value is T;
 	readonly allowed: string;
@@ -32,7 +34,7 @@ interface Setting<T> {
 const MAX_SECONDS = 2_147_483;
 
 const below = (project: Max, user: Max): boolean =>
-	project !== "unlimited" && (user === "unlimited" || project <= user);
+	user === "unlimited" || (project !== "unlimited" && project <= user);
 
 const isSeconds = (value: unknown): value is Max =>
 	isMax(value) && value !== 0 && (value === "unlimited" || value <= MAX_SECONDS);
@@ -61,12 +63,7 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 		env: "PI_TURN_LIMIT_GRACE",
 		tightens: (project, user) => project >= user,
 	},
-	askTimeout: {
-		is: isSeconds,
-		allowed: ALLOWED.seconds,
-		env: "PI_TURN_LIMIT_ASK_TIMEOUT",
-		tightens: below,
-	},
+	askTimeout: { is: isSeconds, allowed: ALLOWED.seconds, tightens: below, env: "PI_TURN_LIMIT_ASK_TIMEOUT" },
 	wrapUpMessage: { is: isText, allowed: ALLOWED.text },
 };
 
@@ -75,7 +72,7 @@ export const LIMIT_OF = { turns: "maxTurns", toolCalls: "maxToolCalls" } as cons
 
 export const KEYS = Object.keys(SETTINGS) as readonly Key[];
 
-/** What holds where no place says otherwise. A person is asked at the limit, so an early warning would only cut good work short. */
+/** What holds where no place says otherwise. Whoever can be asked at the limit needs no wrap-up that cuts good work short. */
 export function defaults(attended: boolean): Settings {
 	return {
 		maxTurns: 25,
@@ -96,8 +93,13 @@ export interface Place {
 	readonly yieldsToProject?: boolean;
 }
 
-/** Every setting with the name of the place it comes from. */
-export type Resolved = { readonly [K in Key]: { readonly value: Settings[K]; readonly source: string } };
+/** A value with the name of the place it comes from. */
+interface Sourced<T> {
+	readonly value: T;
+	readonly source: string;
+}
+
+export type Resolved = { readonly [K in Key]: Sourced<Settings[K]> };
 
 export interface Resolution {
 	readonly settings: Resolved;
@@ -107,33 +109,37 @@ export interface Resolution {
 
 /** The strongest valid value of each setting; `places` are ordered, strongest first. */
 export function resolve(places: readonly Place[], project: Place | undefined, fallback: Settings): Resolution {
-	const problems: string[] = [];
-	const settings = Object.fromEntries(KEYS.map((key) => [key, resolveOne(key, places, project, fallback, problems)]));
-	return { settings: settings as unknown as Resolved, problems };
+	const found = KEYS.map((key) => ({ key, ...resolveOne(key, places, project, fallback) }));
+	return {
+		settings: Object.fromEntries(found.map(({ key, chosen }) => [key, chosen])) as unknown as Resolved,
+		problems: found.flatMap(({ problems }) => problems),
+	};
 }
 
+/** A bad value is a problem wherever it stands; a project's wish to loosen only where it would be heard. */
 function resolveOne<K extends Key>(
 	key: K,
 	places: readonly Place[],
 	project: Place | undefined,
 	fallback: Settings,
-	problems: string[],
-): { readonly value: Settings[K]; readonly source: string } {
+): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly string[] } {
 	const { is, allowed, tightens }: Setting<Settings[K]> = SETTINGS[key];
-	const set = places.filter((place) => place.values[key] !== undefined);
-	const winner = set.find((place) => is(place.values[key]));
-	const bad = set.slice(0, winner === undefined ? undefined : set.indexOf(winner)).map((place) => ({ place, allowed }));
-	let value = winner === undefined ? fallback[key] : (winner.values[key] as Settings[K]);
-	let source = winner?.name(key) ?? "default";
-
+	const winner = places.find(({ values }) => is(values[key]));
+	const own = {
+		value: winner === undefined ? fallback[key] : (winner.values[key] as Settings[K]),
+		source: winner?.name(key) ?? "default",
+	};
 	const wish = project?.values[key];
-	if (project !== undefined && wish !== undefined && (winner?.yieldsToProject ?? true)) {
-		if (!is(wish)) bad.push({ place: project, allowed });
-		else if (!tightens?.(wish, value)) bad.push({ place: project, allowed: ALLOWED.project });
-		else [value, source] = [wish, project.name(key)];
-	}
-	problems.push(
-		...bad.map(({ place, allowed }) => badValue(place.name(key), place.values[key], allowed, value, source)),
+	const yields = winner === undefined || winner.yieldsToProject === true;
+	const isHeard = project !== undefined && yields && is(wish);
+	const chosen = isHeard && tightens?.(wish, own.value) ? { value: wish, source: project.name(key) } : own;
+
+	const bad = [...places, ...(project ? [project] : [])]
+		.filter(({ values }) => values[key] !== undefined && !is(values[key]))
+		.map((place) => ({ place, allowed }));
+	if (isHeard && chosen === own) bad.push({ place: project, allowed: ALLOWED.project });
+	const problems = bad.map(({ place, allowed }) =>
+		badValue(place.name(key), place.values[key], allowed, chosen.value, chosen.source),
 	);
-	return { value, source };
+	return { chosen, problems };
 }

@@ -76,6 +76,12 @@ export class Rpc {
 		await this.send({ type: "prompt", message });
 	}
 
+	/** Prompts and waits until pi has settled. */
+	async run(message: string): Promise<void> {
+		await this.prompt(message);
+		await this.settled();
+	}
+
 	async steer(message: string): Promise<void> {
 		await this.send({ type: "steer", message });
 	}

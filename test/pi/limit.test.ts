@@ -2,10 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endless, host, mark, text, times } from "../harness/index.ts";
 
-const five = { PI_MAX_TURNS: "5", PI_TURN_LIMIT_GRACE: "0" };
+/** Without the wrap-up, which nobody asks about here. */
+const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
 
-test("a model that never stops gets exactly 5 turns in print mode", async (t) => {
-	const pi = await host(t, { model: endless(), env: five });
+/** What is no limit. */
+const nonsense = ["abc", "-1", "1.5", "1e3", "9".repeat(400), "🙂"];
+
+const name = (value: string): string => (value.length > 9 ? `${value.length} digits` : value);
+
+// Headless
+
+test("a model that never stops gets exactly 5 turns in print mode, and stderr says why", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(5) });
 	const { stdout, stderr, code } = await pi.print("go");
 	assert.equal(pi.model.requests.length, 5);
 	assert.equal(pi.marks().length, 5);
@@ -17,58 +25,189 @@ test("a model that never stops gets exactly 5 turns in print mode", async (t) =>
 	assert.equal(code, 53);
 });
 
-test("a model that never stops gets exactly 5 turns in json mode", async (t) => {
-	const pi = await host(t, { model: endless(), env: five });
+test("a model that never stops gets exactly 5 turns in json mode, and stdout stays pi's", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(5) });
 	const { stderr, code, events } = await pi.json("go");
 	assert.equal(pi.model.requests.length, 5);
 	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 5 turns \(PI_MAX_TURNS\).*\n$/);
 	assert.equal(code, 53);
-	assert.equal(events.filter((event) => event.type === "entry_appended").length, 1);
+	assert.equal(events.at(-1)?.type, "agent_settled");
 });
 
-test("at the limit the person is asked; no stops the run and says so", async (t) => {
-	const pi = await host(t, { model: endless(), env: five });
-	const rpc = await pi.rpc({ answer: "no" });
-	await rpc.prompt("go");
-	await rpc.settled();
+test("without any setting 25 turns run", async (t) => {
+	const pi = await host(t, { model: endless() });
+	await pi.print("go");
+	assert.equal(pi.model.requests.length, 25);
+});
+
+test("a run that finishes on turn 5 of 5 is not stopped: its text is printed", async (t) => {
+	const pi = await host(t, { model: [...times(4), text("finished")], env: limit(5) });
+	const { stdout, stderr, code } = await pi.print("go");
+	assert.deepEqual({ stdout, stderr, code }, { stdout: "finished\n", stderr: "", code: 0 });
 	assert.equal(pi.model.requests.length, 5);
-	assert.equal(rpc.questions.length, 1);
-	assert.equal(rpc.questions[0]?.title, "Turn limit reached");
+});
+
+test("a limit of 1 admits exactly one request", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(1) });
+	await pi.print("go");
+	assert.equal(pi.model.requests.length, 1);
+});
+
+for (const policy of ["abort", "synthesize"]) {
+	test(`without a person a limit of 0 admits no request, policy ${policy}`, async (t) => {
+		const pi = await host(t, { model: endless(), env: { ...limit(0), PI_TURN_LIMIT_POLICY: policy } });
+		const { stdout, stderr, code } = await pi.print("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.equal(stdout, "");
+		assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 0 turns/);
+		assert.equal(code, 53);
+	});
+}
+
+// With a person
+
+test("at the limit the person is asked, with what helps to decide on a second line", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(5) });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	const { method, title, message } = await rpc.question();
+	assert.equal(pi.model.requests.length, 5);
+	assert.equal(method, "confirm");
+	assert.equal(title, "Turn limit reached");
 	assert.equal(
-		rpc.questions[0]?.message,
+		message,
 		"You've used 5 turns. Continue?\nThis run so far: 5 turns, 5 tool calls, $0.05. Last call: bash echo x >> marks",
 	);
+});
+
+test("a no stops the run, and one notification says so", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(5) });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 5);
+	assert.equal(rpc.questions.length, 1);
 	assert.deepEqual(rpc.notifications, [
 		{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "error" },
-	]);
-	assert.deepEqual(rpc.widgets().map(String), [
-		"Turns: 1/5",
-		"Turns: 2/5",
-		"Turns: 3/5",
-		"Turns: 4/5",
-		"Turns: 5/5",
-		"undefined",
 	]);
 	assert.deepEqual(rpc.errors, []);
 });
 
-test("each yes admits another round: 10 turns after one, 15 after two", async (t) => {
-	const pi = await host(t, { model: endless(), env: five });
-	const rpc = await pi.rpc({ answer: (_question, n) => n <= 2 });
-	await rpc.prompt("go");
-	await rpc.settled();
-	assert.equal(pi.model.requests.length, 15);
-	assert.deepEqual(
-		rpc.questions.map(({ message }) => message?.split("\n")[0]),
-		times(3).map(() => "You've used 5 turns. Continue?"),
-	);
-	assert.match(rpc.questions[2]?.message ?? "", /This run so far: 15 turns, 15 tool calls, \$0.15/);
-	assert.ok(rpc.widgets().map(String).includes("Turns: 0/5"));
+for (const [yeses, requests] of [
+	[1, 10],
+	[2, 15],
+] as const) {
+	test(`after ${yeses} yes and a no ${requests} turns have run`, async (t) => {
+		const pi = await host(t, { model: endless(), env: limit(5) });
+		const rpc = await pi.rpc({ answer: (_question, n) => n <= yeses });
+		await rpc.run("go");
+		assert.equal(pi.model.requests.length, requests);
+		const last = rpc.questions[yeses]?.message ?? "";
+		assert.match(last, /^You've used 5 turns\. Continue\?\n/);
+		assert.match(last, new RegExp(`This run so far: ${requests} turns, ${requests} tool calls, `));
+	});
+}
+
+for (const [turns, questions] of [
+	[4, 0],
+	[5, 0],
+	[6, 1],
+] as const) {
+	test(`a run that takes ${turns} turns of 5 is asked about ${questions} times`, async (t) => {
+		const pi = await host(t, { model: [...times(turns - 1), text("finished")], env: limit(5) });
+		const rpc = await pi.rpc({ answer: "yes" });
+		await rpc.run("go");
+		assert.equal(pi.model.requests.length, turns);
+		assert.equal(rpc.questions.length, questions);
+		assert.deepEqual(rpc.notifications, []);
+	});
+}
+
+test("the widget counts from the first turn's start, restarts with a yes and goes when pi has settled", async (t) => {
+	const pi = await host(t, { model: [...times(2), text("done")], env: limit(2) });
+	const rpc = await pi.rpc({ answer: "yes" });
+	await rpc.run("go");
+	const shown = ["Turns: 1/2", "Turns: 2/2", "Turns: 0/2", "Turns: 1/2", "undefined"];
+	assert.deepEqual(rpc.widgets().map(String), shown);
 });
 
-test("a run that finishes on turn 5 of 5 is neither asked about nor stopped", async (t) => {
-	const pi = await host(t, { model: [...times(4), text("finished")], env: five });
-	const { stdout, stderr, code } = await pi.print("go");
-	assert.deepEqual({ stdout, stderr, code }, { stdout: "finished\n", stderr: "", code: 0 });
-	assert.equal(pi.model.requests.length, 5);
+test("with a limit of 0 the person is asked before every turn, and each yes admits one", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(0) });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	const first = await rpc.question();
+	assert.match(first.message ?? "", /^You've used 0 turns\. Continue\?/);
+	assert.equal(pi.model.requests.length, 0);
+	first.yes();
+	const second = await rpc.question();
+	assert.match(second.message ?? "", /^You've used 1 turn\. Continue\?/);
+	assert.equal(pi.model.requests.length, 1);
+	second.yes();
+	(await rpc.question()).no();
+	await rpc.settled();
+	assert.equal(pi.model.requests.length, 2);
+});
+
+test("with a limit of 0 a no before the first turn lets no request leave", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(0) });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 0);
+	assert.match(rpc.notifications[0]?.message ?? "", /^Agent aborted by user\./);
+});
+
+// Setting it
+
+test("/turn-limit sets the limit, says so and shows it at once", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(5) });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.prompt("/turn-limit 3");
+	assert.deepEqual(rpc.notifications, [{ message: "Turn limit set to 3.", type: "info" }]);
+	assert.deepEqual(rpc.widgets(), [["Turns: 0/3"]]);
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 3);
+});
+
+test("/turn-limit refuses what is no limit, says what is, and changes nothing", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(2) });
+	const rpc = await pi.rpc({ answer: "no" });
+	for (const value of nonsense) await rpc.prompt(`/turn-limit ${value}`);
+	assert.equal(rpc.notifications.length, nonsense.length);
+	for (const { message, type } of rpc.notifications) {
+		assert.match(message, /^Invalid turn limit\. Must be a positive integer.*\b0\b.*\bunlimited\b/);
+		assert.equal(type, "error");
+	}
+	assert.deepEqual(rpc.widgets(), []);
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 2);
+});
+
+for (const value of nonsense) {
+	test(`PI_MAX_TURNS=${name(value)} is named with its value on stderr, and pi works`, async (t) => {
+		const pi = await host(t, { model: [text("done")], env: { PI_MAX_TURNS: value } });
+		const { stdout, stderr, code } = await pi.print("go");
+		assert.ok(stderr.startsWith(`PI_MAX_TURNS: "${value.slice(0, 50)}`), stderr);
+		assert.match(stderr, /Using 25 \(default\)\.\n$/);
+		assert.deepEqual({ stdout, code }, { stdout: "done\n", code: 0 });
+	});
+}
+
+test("with a PI_MAX_TURNS that is no limit 25 turns run", async (t) => {
+	const pi = await host(t, { model: endless(), env: { PI_MAX_TURNS: "abc" } });
+	await pi.print("go");
+	assert.equal(pi.model.requests.length, 25);
+});
+
+test("a person is warned of a PI_MAX_TURNS that is no limit", async (t) => {
+	const pi = await host(t, { env: { PI_MAX_TURNS: "abc" } });
+	const rpc = await pi.rpc();
+	assert.equal(rpc.notifications.length, 1);
+	assert.match(rpc.notifications[0]?.message ?? "", /^PI_MAX_TURNS: "abc" is not .* Using 25 \(default\)\.$/);
+	assert.equal(rpc.notifications[0]?.type, "warning");
+});
+
+test("an empty PI_MAX_TURNS counts as unset", async (t) => {
+	const pi = await host(t, { model: endless(mark()), env: { PI_MAX_TURNS: "" } });
+	const { stderr } = await pi.print("go");
+	assert.equal(pi.model.requests.length, 25);
+	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 25 turns \(default\)/);
 });
