@@ -102,8 +102,8 @@ const ACCOUNT = [
 export function wrapUp(remaining: Max): string {
 	const left =
 		remaining === "unlimited"
-			? "This run is to end soon."
-			: `This run ends after ${count(Math.max(1, remaining), "turns")} more.`;
+			? "This run is to end."
+			: `Only ${count(Math.max(1, remaining), "turns")} left in this run.`;
 	return `${left} Begin nothing new. Bring what you are doing to a safe stop and write your closing report now:
 ${ACCOUNT}
 Do not call the task complete because the run is ending; say so only if it is. Ask the user something only if you truly cannot close without the answer. Then stop.`;

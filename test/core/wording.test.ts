@@ -85,15 +85,15 @@ describe("text from outside", () => {
 describe("to the model", () => {
 	test("the wrap-up is a directive that names no tool and says how many turns remain", () => {
 		const text = wording.wrapUp(2);
-		assert.match(text, /^This run ends after 2 turns more\. Begin nothing new\./);
+		assert.match(text, /^Only 2 turns left in this run\. Begin nothing new\./);
 		for (const asked of ["what you have accomplished", "what remains", "partial findings", "Ask the user"]) {
 			assert.ok(text.includes(asked), asked);
 		}
 		assert.match(text, /Do not call the task complete because the run is ending/);
-		assert.doesNotMatch(text, /bash|read|edit|write_file|message_/);
-		assert.match(wording.wrapUp(1), /after 1 turn more/);
-		assert.match(wording.wrapUp(0), /after 1 turn more/);
-		assert.match(wording.wrapUp("unlimited"), /^This run is to end soon\. Begin nothing new\./);
+		assert.doesNotMatch(text, /\b(bash|read|edit|grep|find)\b/);
+		assert.match(wording.wrapUp(1), /^Only 1 turn left/);
+		assert.match(wording.wrapUp(0), /^Only 1 turn left/);
+		assert.match(wording.wrapUp("unlimited"), /^This run is to end\. Begin nothing new\./);
 	});
 
 	test("the final pass says what is spent and asks for an answer", () => {

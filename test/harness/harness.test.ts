@@ -35,7 +35,10 @@ test("a turn beyond the script fails and says so", async (t) => {
 });
 
 test("json gives the events, and a failed request is retried", async (t) => {
-	const pi = await host(t, { ...bare, model: [mark(), fail(529), { ...text("half"), cut: true }, text("done")] });
+	const pi = await host(t, {
+		...bare,
+		model: [mark(), fail(529), { ...text("half"), cut: true }, text("done")],
+	});
 	const run = await pi.json("go");
 	assert.equal(pi.model.turns.length, 4);
 	assert.equal(run.events.filter(({ type }) => type === "auto_retry_start").length, 2);
@@ -123,7 +126,11 @@ test("rpc leaves a dialog open until the test answers or aborts", async (t) => {
 
 test("rpc steers, queues, reloads and starts anew", async (t) => {
 	const slow = held(text("first"));
-	const pi = await host(t, { ...bare, model: [slow, text("second"), text("third"), text("new")], after: [reloader] });
+	const pi = await host(t, {
+		...bare,
+		model: [slow, text("second"), text("third"), text("new")],
+		after: [reloader],
+	});
 	const rpc = await pi.rpc();
 	await rpc.prompt("go");
 	await pi.model.arrival(1);
@@ -148,7 +155,10 @@ test("a wait for something that cannot come fails at once and shows what pi said
 	await rpc.prompt("go");
 	await rpc.settled();
 	const wait = rpc.question();
-	await Promise.all([rpc.close(), assert.rejects(wait, /No question 1: pi has ended \(0\)[^]*agent_settled/)]);
+	await Promise.all([
+		rpc.close(),
+		assert.rejects(wait, /No question 1: pi has ended \(0\)[^]*agent_settled/),
+	]);
 });
 
 test("the terminal shows text and dialogs and takes keys", async (t) => {
@@ -198,7 +208,10 @@ test("a session in this process runs, asks and reports what extensions throw", a
 });
 
 test("a session in this process can be long", async (t) => {
-	const s = await session(t, { reply: (n) => (n < 100 ? noop : text("done")), env: { PI_MAX_TURNS: "unlimited" } });
+	const s = await session(t, {
+		reply: (n) => (n < 100 ? noop : text("done")),
+		env: { PI_MAX_TURNS: "unlimited" },
+	});
 	await s.prompt("go");
 	assert.equal(s.turns(), 100);
 	assert.equal(s.session.getLastAssistantText(), "done");

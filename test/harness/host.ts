@@ -13,7 +13,8 @@ import { deadline, defer, Watch, within } from "./wait.ts";
 const root = resolve(import.meta.dirname, "../..");
 const node = process.env["PI_TEST_NODE"] || process.execPath;
 const cli =
-	process.env["PI_TEST_HOST"] || join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
+	process.env["PI_TEST_HOST"] ||
+	join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
 
 /**
  * An extension to load beside ours: a file, or a factory. The factory's source text is what pi loads, in its own
@@ -170,7 +171,13 @@ export class Running {
 	stderr = "";
 	readonly #closed: Promise<Result>;
 
-	constructor(t: TestContext, cwd: string, env: Record<string, string>, args: string[], stdin: "ignore" | "pipe") {
+	constructor(
+		t: TestContext,
+		cwd: string,
+		env: Record<string, string>,
+		args: string[],
+		stdin: "ignore" | "pipe",
+	) {
 		this.child = spawn(node, [cli, ...args], { cwd, env, stdio: [stdin, "pipe", "pipe"] });
 		this.child.stdin?.on("error", () => {}); // a write to a pi that has just gone
 		this.child.stderr?.setEncoding("utf8").on("data", (part: string) => (this.stderr += part));

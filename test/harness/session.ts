@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@earendil-works/pi-ai";
 import { fauxAssistantMessage, fauxProvider, fauxText, fauxToolCall } from "@earendil-works/pi-ai/providers/faux";
@@ -31,7 +32,7 @@ export interface SessionOptions {
 	 */
 	contextWindow?: number;
 	extensions?: ExtensionFactory[];
-	/** Somebody to ask: the dialogs the test answers; whatever else pi shows goes nowhere. Without it nobody can be asked. */
+	/** Somebody to ask: the dialogs the test answers; notifications, status and widgets go nowhere. Without it nobody can be asked. */
 	ui?: Partial<ExtensionUIContext>;
 	settings?: Parameters<typeof SettingsManager.inMemory>[0];
 	/** Takes the place of all variables that start with `PI_`. */
@@ -72,7 +73,8 @@ export async function session(t: TestContext, options: SessionOptions): Promise<
 	let turns = 0;
 	const next = (): void =>
 		faux.appendResponses([
-			({ messages }) => {
+			async ({ messages }) => {
+				await setImmediate(); // or a run without end would let no timer fire, and never meet the deadline
 				next();
 				const summary = JSON.stringify(messages[0]).includes("summarization assistant");
 				return message(summary ? { text: "A summary." } : options.reply(++turns));
@@ -109,9 +111,12 @@ export async function session(t: TestContext, options: SessionOptions): Promise<
 	});
 	const errors: ExtensionError[] = [];
 	const onError = (error: ExtensionError): unknown => errors.push(error);
-	await session.bindExtensions({ onError, ...(options.ui ? { uiContext: complete(options.ui), mode: "rpc" } : {}) });
+	const nowhere = { notify: () => {}, setStatus: () => {}, setWidget: () => {} };
+	const uiContext = { ...nowhere, ...options.ui } as ExtensionUIContext;
+	await session.bindExtensions(options.ui ? { onError, uiContext, mode: "rpc" } : { onError });
+	const seen = (): string => [...errors.map(({ error }) => error), `${turns} turns`, events.at(-1)?.type].join("\n");
 	const prompt = (text: string, ms?: number): Promise<void> =>
-		within("the end of the run", session.prompt(text), () => `${turns} turns, ${events.at(-1)?.type}`, ms);
+		within("the end of the run", session.prompt(text), seen, ms);
 	return { session, events, errors, prompt, turns: () => turns };
 }
 
@@ -122,10 +127,6 @@ function message({ text, calls = [], failure }: Reply): ReturnType<typeof fauxAs
 		...calls.map(({ name, args }) => fauxToolCall(name, args as JsonObject)),
 	];
 	return fauxAssistantMessage(content, { stopReason: calls.length > 0 ? "toolUse" : "stop" });
-}
-
-function complete(ui: Partial<ExtensionUIContext>): ExtensionUIContext {
-	return new Proxy(ui, { get: (target, name) => Reflect.get(target, name) ?? (() => {}) }) as ExtensionUIContext;
 }
 
 function replaceVariables(variables: Record<string, string>): () => void {
