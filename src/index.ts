@@ -5,7 +5,7 @@ import { readGrace } from "./core/late.ts";
 import type { Limit, Max, Policy } from "./core/limit.ts";
 import type { Outcome } from "./core/outcome.ts";
 import type { MeterId, PerMeter, State } from "./core/state.ts";
-import { badOption, line, NO_RUN, unknownOption } from "./core/wording.ts";
+import { ALLOWED, badOption, line, NO_RUN, unknownOption } from "./core/wording.ts";
 import { meterOf } from "./pi/command.ts";
 import type { Pi } from "./pi/host.ts";
 import type { Report } from "./pi/report.ts";
@@ -98,8 +98,12 @@ function validate(options: TurnLimitOptions): { values: Place["values"]; policie
 	const policies: { [id in MeterId]?: Policy } = {};
 	for (const [option, value] of Object.entries(options) as [string, unknown][]) {
 		const key = OPTIONS[option];
-		if (value === undefined || (option === "onOutcome" && typeof value === "function")) continue;
-		if (key === undefined) throw new TypeError(unknownOption(option, Object.keys(OPTIONS)));
+		if (value === undefined) continue;
+		if (option === "onOutcome") {
+			if (typeof value !== "function") throw new TypeError(badOption(option, value, ALLOWED.function));
+			continue;
+		}
+		if (key === undefined) throw new TypeError(unknownOption(option, [...Object.keys(OPTIONS), "onOutcome"]));
 		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;
 		const id = meterOf(key);
 		if (id === undefined || typeof value !== "object") values[key] = checked(option, key, value);

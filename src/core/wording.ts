@@ -178,6 +178,7 @@ export const ALLOWED = {
 	grace: "a whole number from 0",
 	seconds: "a whole number of seconds from 1 to 2147483, or unlimited",
 	text: "a text that is not empty",
+	function: "a function",
 	project: "for a project to set: its file can only lower a limit",
 } as const;
 

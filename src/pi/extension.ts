@@ -43,6 +43,8 @@ export default function (pi: Pi): void {
 		if (shown && mode === "print") unsaid = text;
 		else if (text !== undefined) console.error(text);
 		if (stoppedByLimit(outcome)) exitWith53();
+		// Json mode would exit with 0, whatever happened.
+		if (outcome.kind === "failed" && outcome.by === "breaker") process.exitCode = 1;
 	}
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { noop, session } from "./session.ts";
 import { bash, calls, endless, fail, held, host, mark, overflow, reloader, text, times } from "./index.ts";
+import { noop, session } from "./session.ts";
 
 const bare = { extension: false };
 
@@ -10,8 +10,8 @@ const bare = { extension: false };
 function asking(pi: ExtensionAPI): void {
 	pi.on("turn_start", async ({ turnIndex }, ctx) => {
 		if (turnIndex === 0) return;
-		const yes = await ctx.ui.confirm("More?", `After ${turnIndex}`, ctx.signal ? { signal: ctx.signal } : {});
-		ctx.ui.notify(`answered ${yes}`, "warning");
+		const yes: unknown = await ctx.ui.confirm("More?", `After ${turnIndex}`, ctx.signal ? { signal: ctx.signal } : {});
+		ctx.ui.notify(`answered ${String(yes)}`, "warning");
 		ctx.ui.setWidget("turn-limit", yes ? [`Turns: ${turnIndex}`] : undefined);
 		if (yes !== true) ctx.abort();
 	});
@@ -84,19 +84,19 @@ test("cache warming is told from turns", async (t) => {
 	assert.equal(pi.model.turns.length, 2);
 });
 
-for (const [answer, requests] of [
-	["yes", 3],
-	["no", 1],
-	[(_: unknown, n: number) => n < 2, 2],
+for (const [name, answer, requests] of [
+	["yes", "yes", 3],
+	["no", "no", 1],
+	["yes, then no", (_: unknown, n: number) => n === 1, 2],
 ] as const) {
-	test(`rpc answers dialogs: ${String(answer)}`, async (t) => {
+	test(`rpc answers dialogs: ${name}`, async (t) => {
 		const pi = await host(t, { ...bare, model: [...times(2), text("done")], after: [asking] });
 		const rpc = await pi.rpc({ answer });
 		await rpc.prompt("go");
 		await rpc.settled();
 		assert.equal(pi.model.requests.length, requests);
-		assert.equal(rpc.questions[0]?.title, "More?");
-		assert.equal(rpc.questions[0]?.message, "After 1");
+		const asked = rpc.questions.map(({ title, message }) => `${title} ${message}`);
+		assert.equal(asked[0], "More? After 1");
 		const yes = requests > 1;
 		assert.deepEqual(rpc.notifications[0], { message: `answered ${yes}`, type: "warning" });
 		assert.deepEqual(rpc.widgets()[0], yes ? ["Turns: 1"] : undefined);
@@ -155,10 +155,7 @@ test("a wait for something that cannot come fails at once and shows what pi said
 	await rpc.prompt("go");
 	await rpc.settled();
 	const wait = rpc.question();
-	await Promise.all([
-		rpc.close(),
-		assert.rejects(wait, /No question 1: pi has ended \(0\)[^]*agent_settled/),
-	]);
+	await Promise.all([rpc.close(), assert.rejects(wait, /No question 1: pi has ended \(0\)[^]*agent_settled/)]);
 });
 
 test("the terminal shows text and dialogs and takes keys", async (t) => {

@@ -1,20 +1,15 @@
 /** A sandbox in which a real pi runs against a scripted model, and the ways to run it. */
-import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { Model, text, type Reply, type Script } from "./model.ts";
-import { Rpc, type RpcOptions } from "./rpc.ts";
+import { text, type Reply, type Script } from "./model.ts";
+import { cli, node, root, Running, type Result } from "./process.ts";
+import { Rpc, type Event, type RpcOptions } from "./rpc.ts";
+import { Model } from "./server.ts";
 import { Terminal, type TerminalOptions } from "./terminal.ts";
-import { deadline, defer, Watch, within } from "./wait.ts";
-
-const root = resolve(import.meta.dirname, "../..");
-const node = process.env["PI_TEST_NODE"] || process.execPath;
-const cli =
-	process.env["PI_TEST_HOST"] ||
-	join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
+import { defer } from "./wait.ts";
 
 /**
  * An extension to load beside ours: a file, or a factory. The factory's source text is what pi loads, in its own
@@ -45,20 +40,6 @@ export interface HostOptions {
 	agentFiles?: Record<string, string | object>;
 	/** true: sessions are stored, so that `--continue` finds them. */
 	session?: boolean;
-}
-
-/** How a process ended. */
-export interface Result {
-	stdout: string;
-	stderr: string;
-	code: number | null;
-	signal: NodeJS.Signals | null;
-}
-
-/** A record of pi's JSON streams. */
-export interface Event {
-	type: string;
-	[field: string]: unknown;
 }
 
 /** A sandbox with a scripted model; pi itself is not started yet. */
@@ -160,48 +141,6 @@ export class Host {
 	marks(): string[] {
 		const file = join(this.cwd, "marks");
 		return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-	}
-}
-
-/** A pi process with pipes. It does not outlive the test. */
-export class Running {
-	readonly child: ChildProcess;
-	readonly watch = new Watch(() => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
-	stdout = "";
-	stderr = "";
-	readonly #closed: Promise<Result>;
-
-	constructor(
-		t: TestContext,
-		cwd: string,
-		env: Record<string, string>,
-		args: string[],
-		stdin: "ignore" | "pipe",
-	) {
-		this.child = spawn(node, [cli, ...args], { cwd, env, stdio: [stdin, "pipe", "pipe"] });
-		this.child.stdin?.on("error", () => {}); // a write to a pi that has just gone
-		this.child.stderr?.setEncoding("utf8").on("data", (part: string) => (this.stderr += part));
-		this.child.stdout?.setEncoding("utf8").on("data", (part: string) => (this.stdout += part));
-		this.#closed = new Promise((closed, failed) => {
-			this.child.on("error", failed);
-			this.child.on("close", (code, signal) => {
-				closed({ stdout: this.stdout, stderr: this.stderr, code, signal });
-				this.watch.over(`pi has ended (${signal ?? code})`);
-			});
-		});
-		defer(t, () => this.#end());
-	}
-
-	/** Waits for the end of the process. */
-	ended(): Promise<Result> {
-		return within("the end of pi", this.#closed, () => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
-	}
-
-	/** SIGTERM lets pi end its tools too; SIGKILL is for a pi that no longer listens. */
-	async #end(): Promise<void> {
-		this.child.kill("SIGTERM");
-		const kill = setTimeout(() => this.child.kill("SIGKILL"), deadline / 4);
-		await this.#closed.finally(() => clearTimeout(kill));
 	}
 }
 

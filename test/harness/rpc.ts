@@ -1,6 +1,12 @@
 /** A client of `pi --mode rpc` that records what it is told and answers dialogs as the test says. */
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import type { Event, Result, Running } from "./host.ts";
+import type { Result, Running } from "./process.ts";
+
+/** A record of pi's JSON streams. */
+export interface Event {
+	type: string;
+	[field: string]: unknown;
+}
 
 /** How a dialog is answered; undefined leaves it open, an object is sent as it is. */
 export type Answer = "yes" | "no" | "ignore" | ((question: Question, n: number) => boolean | object | undefined);

@@ -34,6 +34,8 @@ export interface SessionOptions {
 	extensions?: ExtensionFactory[];
 	/** Somebody to ask: the dialogs the test answers; notifications, status and widgets go nowhere. Without it nobody can be asked. */
 	ui?: Partial<ExtensionUIContext>;
+	/** false: a session that no program has bound, as `createAgentSession` gives it. */
+	bind?: boolean;
 	settings?: Parameters<typeof SettingsManager.inMemory>[0];
 	/** Takes the place of all variables that start with `PI_`. */
 	env?: Record<string, string>;
@@ -132,7 +134,7 @@ function message({ text, calls = [], failure }: Reply): ReturnType<typeof fauxAs
 function replaceVariables(variables: Record<string, string>): () => void {
 	const ours = Object.entries(process.env).filter(([name]) => name.startsWith("PI_"));
 	const put = (entries: [string, string | undefined][]): void => {
-		for (const name of Object.keys(process.env)) if (name.startsWith("PI_")) delete process.env[name];
+		for (const name of Object.keys(process.env)) if (name.startsWith("PI_")) Reflect.deleteProperty(process.env, name);
 		for (const [name, value] of entries) process.env[name] = value;
 	};
 	put(Object.entries(variables));

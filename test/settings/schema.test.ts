@@ -22,8 +22,7 @@ interface Schema {
 }
 
 const schema = JSON.parse(readFileSync(new URL("../../schema.json", import.meta.url), "utf8")) as Schema;
-const properties = schema.properties as Record<Key | "$schema", Schema>;
-const { $schema: _, ...settings } = properties;
+const settings = schema.properties as Record<Key | "$schema", Schema>;
 
 /** What JSON Schema says about these keywords; one that is missing here fails. */
 const keywords: { [K in keyof Required<Schema>]: (rule: NonNullable<Schema[K]>, value: unknown) => boolean } = {
@@ -38,7 +37,7 @@ const keywords: { [K in keyof Required<Schema>]: (rule: NonNullable<Schema[K]>, 
 	maximum: (most, value) => typeof value !== "number" || value <= most,
 	pattern: (pattern, value) => typeof value !== "string" || new RegExp(pattern, "u").test(value),
 	properties: (all, value) => Object.entries(value as object).every(([key, v]) => accepts(all[key] ?? {}, v)),
-	additionalProperties: (_, value) => Object.keys(value as object).every((key) => Object.hasOwn(properties, key)),
+	additionalProperties: (_, value) => Object.keys(value as object).every((key) => Object.hasOwn(settings, key)),
 };
 
 function accepts(schema: Schema, value: unknown): boolean {
@@ -48,7 +47,7 @@ function accepts(schema: Schema, value: unknown): boolean {
 }
 
 test("the schema describes exactly the settings, each in words", () => {
-	assert.deepEqual(Object.keys(settings).sort(), [...KEYS].sort());
+	assert.deepEqual(Object.keys(settings).sort(), ["$schema", ...KEYS].sort());
 	for (const key of KEYS) assert.match(settings[key].description ?? "", /^[A-Z].*\.$/, key);
 	assert.equal(schema.title, "pi-turn-limit");
 });

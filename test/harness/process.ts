@@ -1,0 +1,59 @@
+/** A pi process. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { join, resolve } from "node:path";
+import type { TestContext } from "node:test";
+import { deadline, defer, Watch, within } from "./wait.ts";
+
+/** The package under test. */
+export const root = resolve(import.meta.dirname, "../..");
+
+/** The node that runs pi; `PI_TEST_NODE` names another. */
+export const node = process.env["PI_TEST_NODE"] || process.execPath;
+
+/** The pi that runs; `PI_TEST_HOST` names the cli.js of another. */
+export const cli =
+	process.env["PI_TEST_HOST"] || join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
+
+/** How a process ended. */
+export interface Result {
+	stdout: string;
+	stderr: string;
+	code: number | null;
+	signal: NodeJS.Signals | null;
+}
+
+/** A pi process with pipes. It does not outlive the test. */
+export class Running {
+	readonly child: ChildProcess;
+	readonly watch = new Watch(() => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
+	stdout = "";
+	stderr = "";
+	readonly #closed: Promise<Result>;
+
+	constructor(t: TestContext, cwd: string, env: Record<string, string>, args: string[], stdin: "ignore" | "pipe") {
+		this.child = spawn(node, [cli, ...args], { cwd, env, stdio: [stdin, "pipe", "pipe"] });
+		this.child.stdin?.on("error", () => {}); // a write to a pi that has just gone
+		this.child.stderr?.setEncoding("utf8").on("data", (part: string) => (this.stderr += part));
+		this.child.stdout?.setEncoding("utf8").on("data", (part: string) => (this.stdout += part));
+		this.#closed = new Promise((closed, failed) => {
+			this.child.on("error", failed);
+			this.child.on("close", (code, signal) => {
+				closed({ stdout: this.stdout, stderr: this.stderr, code, signal });
+				this.watch.over(`pi has ended (${signal ?? code})`);
+			});
+		});
+		defer(t, () => this.#end());
+	}
+
+	/** Waits for the end of the process. */
+	ended(): Promise<Result> {
+		return within("the end of pi", this.#closed, () => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
+	}
+
+	/** SIGTERM lets pi end its tools too; SIGKILL is for a pi that no longer listens. */
+	async #end(): Promise<void> {
+		this.child.kill("SIGTERM");
+		const kill = setTimeout(() => this.child.kill("SIGKILL"), deadline / 4);
+		await this.#closed.finally(() => clearTimeout(kill));
+	}
+}

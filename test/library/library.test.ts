@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import { LimitExceeded, turnLimit, type Outcome, type TurnLimitOptions } from "../../src/index.ts";
+import { noop, session, type SessionOptions } from "../harness/session.ts";
+
+/** A session that is guarded with these options; the model never stops unless told otherwise. */
+async function guarded(t: TestContext, options: TurnLimitOptions, more: Partial<SessionOptions> = {}) {
+	const outcomes: Outcome[] = [];
+	const limit = turnLimit({ ...options, onOutcome: (outcome) => void outcomes.push(outcome) });
+	const pi = await session(t, { reply: () => noop, extensions: [limit], ...more });
+	return { limit, outcomes, ...pi };
+}
+
+test("a session is guarded by options alone", async (t) => {
+	const { prompt, turns, outcomes, errors } = await guarded(t, { turns: 3 }, { env: { PI_MAX_TURNS: "1" } });
+	await prompt("go");
+	assert.equal(turns(), 3);
+	assert.deepEqual(
+		outcomes.map(({ kind }) => kind),
+		["exhausted"],
+	);
+	assert.deepEqual(errors, []);
+});
+
+test("the limits hold in a session that no program has bound", async (t) => {
+	const { prompt, turns } = await guarded(t, { turns: 2 }, { bind: false });
+	await prompt("go");
+	assert.equal(turns(), 2);
+});
+
+test("prompting within limits gives the outcome of a run that ended by itself", async (t) => {
+	const reply = (n: number) => (n < 3 ? noop : { text: "done" });
+	const { limit, session: pi } = await guarded(t, { turns: 3, grace: 0 }, { reply });
+	assert.equal((await limit.prompt(pi, "go")).kind, "completed");
+	assert.equal(pi.getLastAssistantText(), "done");
+});
+
+test("prompting within limits rejects, after pi has settled, when a limit ended the run", async (t) => {
+	const { limit, session: pi } = await guarded(t, { turns: 2 });
+	await assert.rejects(limit.prompt(pi, "go"), (error: unknown) => {
+		assert.ok(error instanceof LimitExceeded);
+		assert.equal(error.name, "LimitExceeded");
+		assert.equal(
+			error.message,
+			"pi-turn-limit: exhausted at the limit of 2 turns (option); spent: 2 turns, 2 tool calls.",
+		);
+		assert.deepEqual([error.outcome.kind, error.outcome.turns], ["exhausted", 2]);
+		assert.ok(!pi.isStreaming);
+		return true;
+	});
+});
+
+test("a person who declines is an error too; a final answer is none", async (t) => {
+	const ui = { confirm: () => Promise.resolve(false) };
+	const declined = await guarded(t, { turns: 2 }, { ui });
+	await assert.rejects(declined.limit.prompt(declined.session, "go"), { name: "LimitExceeded" });
+	const reply = (n: number) => (n <= 2 ? noop : { text: "the best I have" });
+	const answered = await guarded(t, { turns: 2, policy: "synthesize" }, { ui, reply });
+	assert.equal((await answered.limit.prompt(answered.session, "go")).kind, "synthesized");
+});
+
+test("a prompt that starts no run is an error", async (t) => {
+	const { limit, session: pi } = await guarded(t, { turns: 2 });
+	await assert.rejects(limit.prompt(pi, "/turn-limit"), /started no run/);
+});
+
+test("each limit has its own policy, and the others have the common one", async (t) => {
+	const { limit } = await guarded(t, { turns: { max: 5, policy: "abort" }, toolCalls: 3, policy: "synthesize" });
+	const { turns, toolCalls } = limit.snapshot();
+	assert.deepEqual([turns.policy, toolCalls.policy], ["abort", "synthesize"]);
+});
+
+test("the snapshot tells where every meter stands, before, in and after a run", async (t) => {
+	const seen: unknown[] = [];
+	const { limit, prompt } = await guarded(
+		t,
+		{ turns: 4, toolCalls: 9, grace: 2 },
+		{
+			reply: (n) => {
+				seen.push([limit.snapshot().turns.used, limit.snapshot().turns.advised]);
+				return n < 4 ? noop : { text: "done" };
+			},
+		},
+	);
+	assert.deepEqual(limit.snapshot(), {
+		turns: { used: 0, limit: 4, remaining: 4, policy: "abort", softLimit: 2, advised: false },
+		toolCalls: { used: 0, limit: 9, remaining: 9, policy: "abort" },
+	});
+	await prompt("go");
+	assert.deepEqual(seen, [
+		[1, false],
+		[2, false],
+		[3, true],
+		[4, true],
+	]);
+	assert.deepEqual(limit.snapshot().toolCalls, { used: 3, limit: 9, remaining: 6, policy: "abort" });
+});
+
+describe("functions", () => {
+	test("grace is read at every check, the message only when it is sent", async (t) => {
+		let checks = 0;
+		let messages = 0;
+		const { prompt, session: pi } = await guarded(t, {
+			turns: 10,
+			grace: () => (++checks < 5 ? 1 : 6),
+			wrapUpMessage: () => `Stop, please (${++messages}).`,
+		});
+		await prompt("go");
+		assert.ok(checks >= 9);
+		assert.equal(messages, 1);
+		const told = pi.messages.filter((message) => JSON.stringify(message).includes("Stop, please"));
+		assert.equal(told.length, 1);
+	});
+
+	test("one that throws is replaced by the default, said once, and the advice still comes", async (t) => {
+		const warnings: string[] = [];
+		const nonsense = () => {
+			throw new Error("no idea");
+		};
+		const { prompt, session: pi } = await guarded(
+			t,
+			{ turns: 6, grace: nonsense, wrapUpMessage: nonsense },
+			{ ui: { confirm: () => Promise.resolve(false), notify: (message) => void warnings.push(message) } },
+		);
+		await prompt("go");
+		assert.equal(pi.messages.filter((message) => JSON.stringify(message).includes("Only 2 turns left")).length, 1);
+		assert.equal(warnings.filter((message) => message.startsWith("The grace function gave")).length, 1);
+		assert.equal(warnings.filter((message) => message.startsWith("The wrap-up message function gave")).length, 1);
+	});
+});
+
+test("it never touches the process: exit code, standard error, listeners", async (t) => {
+	const written: unknown[] = [];
+	t.mock.method(console, "error", (...text: unknown[]) => written.push(text));
+	const listeners = process.eventNames().map((name) => process.listenerCount(name));
+	const { prompt } = await guarded(t, { turns: 2 });
+	await prompt("go");
+	assert.equal(process.exitCode, undefined);
+	assert.deepEqual(written, []);
+	assert.deepEqual(
+		process.eventNames().map((name) => process.listenerCount(name)),
+		listeners,
+	);
+});
+
+describe("wrong options", () => {
+	const wrong: [options: object, error: typeof RangeError, message: string][] = [
+		[{ turns: -1 }, RangeError, "turns must be a whole number from 0, or unlimited, not -1."],
+		[{ turns: 1.5 }, RangeError, "turns must be a whole number from 0, or unlimited, not 1.5."],
+		[{ turns: "many" }, RangeError, 'turns must be a whole number from 0, or unlimited, not "many".'],
+		[{ turns: true }, TypeError, "turns must be a whole number from 0, or unlimited, not true."],
+		[{ turns: null }, TypeError, "turns.max must be a whole number from 0, or unlimited, not undefined."],
+		[{ turns: { max: -1 } }, RangeError, "turns.max must be a whole number from 0, or unlimited, not -1."],
+		[
+			{ toolCalls: { max: 1, policy: "raise" } },
+			RangeError,
+			'toolCalls.policy must be abort or synthesize, not "raise".',
+		],
+		[{ policy: 3 }, RangeError, "policy must be abort or synthesize, not 3."],
+		[{ grace: -1 }, RangeError, "grace must be a whole number from 0, not -1."],
+		[
+			{ askTimeout: 0 },
+			RangeError,
+			"askTimeout must be a whole number of seconds from 1 to 2147483, or unlimited, not 0.",
+		],
+		[{ wrapUpMessage: "" }, RangeError, 'wrapUpMessage must be a text that is not empty, not "".'],
+		[{ onOutcome: "log" }, TypeError, 'onOutcome must be a function, not "log".'],
+		[
+			{ maxTurns: 5 },
+			TypeError,
+			'There is no option "maxTurns"; known are turns, toolCalls, policy, grace, wrapUpMessage, askTimeout, onOutcome.',
+		],
+	];
+	for (const [options, error, message] of wrong) {
+		test(message, () => {
+			assert.throws(() => turnLimit(options as TurnLimitOptions), { name: error.name, message });
+		});
+	}
+
+	test("what is undefined is not given", () => {
+		assert.equal(turnLimit({ turns: undefined } as never).snapshot().turns.limit, 25);
+	});
+});

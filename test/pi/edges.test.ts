@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { bash, calls, endless, type Extra, host, type Host, type Rpc, text, times } from "../harness/index.ts";
+
+/** Two turns, then it would go on; a prompt that says `hello` is answered. */
+const model = endless();
+const limit = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" };
+
+/** A run that has come to its question after two turns. */
+async function asked(t: TestContext, env = {}, before: Extra[] = []): Promise<{ pi: Host; rpc: Rpc }> {
+	const pi = await host(t, { model: [...times(2), text("Hello.")], env: { ...limit, ...env }, before });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	return { pi, rpc };
+}
+
+/** Nothing has left since the two turns; the next prompt is answered; nothing went wrong on the way. */
+async function usable({ pi, rpc }: { pi: Host; rpc: Rpc }): Promise<void> {
+	assert.equal(pi.model.requests.length, 2);
+	await rpc.run("hello");
+	assert.equal(pi.model.requests.length, 3);
+	await calm(rpc);
+}
+
+/** No extension threw, no rejection went unhandled, and pi goes when its client does. */
+async function calm(rpc: Rpc): Promise<void> {
+	const { stderr, code } = await rpc.close();
+	assert.deepEqual({ stderr, code, errors: rpc.errors }, { stderr: "", code: 0, errors: [] });
+}
+
+const byUser = "Agent aborted by user. Turn limit reached. Send a message to go on.";
+const byNobody = "Turn limit reached; nobody answered. Send a message to go on.";
+
+// The dialog
+
+for (const [what, answer] of [
+	["a cancelled dialog", { cancelled: true }],
+	['"no" as a text', { confirmed: "no" }],
+	["an answer without content", {}],
+] as const) {
+	test(`${what} is a no`, async (t) => {
+		const { pi, rpc } = await asked(t);
+		(await rpc.question()).answer(answer);
+		await rpc.settled();
+		assert.deepEqual(rpc.notifications, [{ message: byUser, type: "error" }]);
+		await usable({ pi, rpc });
+	});
+}
+
+test("a client that aborts while it is asked ends the run and is told nothing of a no", async (t) => {
+	const { pi, rpc } = await asked(t);
+	await rpc.question();
+	await rpc.abort();
+	assert.deepEqual(rpc.notifications, []);
+	await usable({ pi, rpc });
+});
+
+test("an answer that comes after the abort changes nothing", async (t) => {
+	const { pi, rpc } = await asked(t);
+	const question = await rpc.question();
+	await rpc.abort();
+	question.yes();
+	await usable({ pi, rpc });
+});
+
+test("a client that closes while it is asked ends pi, and no request leaves", async (t) => {
+	const { pi, rpc } = await asked(t);
+	await rpc.question();
+	await calm(rpc);
+	assert.equal(pi.model.requests.length, 2);
+});
+
+test("while a client does not answer pi serves it, and no request leaves", async (t) => {
+	const { pi, rpc } = await asked(t);
+	await rpc.question();
+	await rpc.steer("never mind");
+	await rpc.prompt("/turn-limit");
+	await rpc.send({ type: "bash", command: "true" });
+	assert.equal(pi.model.requests.length, 2);
+	assert.equal(rpc.questions.length, 1);
+});
+
+test("with PI_TURN_LIMIT_ASK_TIMEOUT the run ends then, and nobody is said to have said no", async (t) => {
+	const { pi, rpc } = await asked(t, { PI_TURN_LIMIT_ASK_TIMEOUT: "1" });
+	await rpc.settled();
+	assert.equal(rpc.questions.length, 1);
+	assert.deepEqual(rpc.notifications, [{ message: byNobody, type: "error" }]);
+	await usable({ pi, rpc });
+});
+
+test("an answer in time counts, with PI_TURN_LIMIT_ASK_TIMEOUT too", async (t) => {
+	const { pi, rpc } = await asked(t, { PI_TURN_LIMIT_ASK_TIMEOUT: "60" });
+	(await rpc.question()).yes();
+	await rpc.settled();
+	assert.equal(pi.model.requests.length, 3);
+	assert.deepEqual(rpc.notifications, []);
+});
+
+/** All extensions of a session have one `ui`. */
+function throwsInDialogs(pi: ExtensionAPI): void {
+	pi.on("session_start", (_event, { ui }) => {
+		ui.confirm = () => {
+			throw new Error("No dialogs today");
+		};
+	});
+}
+
+function rejectsDialogs(pi: ExtensionAPI): void {
+	pi.on("session_start", (_event, { ui }) => {
+		ui.confirm = () => Promise.reject(new Error("No dialogs today"));
+	});
+}
+
+for (const broken of [throwsInDialogs, rejectsDialogs]) {
+	test(`a dialog that fails (${broken.name}) continues nothing`, async (t) => {
+		const { pi, rpc } = await asked(t, {}, [broken]);
+		await rpc.settled();
+		assert.deepEqual(rpc.notifications, [{ message: byNobody, type: "error" }]);
+		await usable({ pi, rpc });
+	});
+}
+
+// Interruptions
+
+test("an abort during the last turn's tool ends the run without a question", async (t) => {
+	const model = [calls(bash("echo x >> marks; sleep 60")), text("Hello.")];
+	const pi = await host(t, { model, env: { ...limit, PI_MAX_TURNS: "1" } });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	await rpc.event("tool_execution_start");
+	await rpc.abort();
+	assert.deepEqual([rpc.questions, rpc.notifications], [[], []]);
+	assert.equal(pi.model.requests.length, 1);
+	await rpc.run("hello");
+	assert.equal(pi.model.requests.length, 2);
+	await calm(rpc);
+});
+
+// Failing closed
+
+/** Makes what our handler of one event needs fail: handlers of an event have one `ctx`. */
+function breaks(pi: ExtensionAPI): void {
+	pi.on(process.env["BREAKS"] as "turn_end", (_event, ctx) => {
+		const get = (): never => {
+			throw new Error("broken on purpose");
+		};
+		Object.defineProperty(ctx, "hasUI", { get });
+	});
+}
+
+for (const [event, requests, ran] of [
+	["turn_start", 0, 0],
+	["message_end", 1, 0],
+	["tool_call", 1, 0],
+	["turn_end", 1, 1],
+] as const) {
+	test(`where our own ${event} fails the run stops, and stderr says why`, async (t) => {
+		const env = { PI_MAX_TURNS: "9", BREAKS: event };
+		const pi = await host(t, { model, env, before: [breaks] });
+		const { stdout, stderr, code } = await pi.print("go");
+		assert.equal(pi.model.requests.length, requests);
+		assert.equal(pi.marks().length, ran);
+		assert.match(stderr, /^pi-turn-limit failed and stopped the run: Error: broken on purpose\n/);
+		assert.deepEqual({ stdout, code }, { stdout: "", code: 1 });
+	});
+}
+
+function breaksWidgets(pi: ExtensionAPI): void {
+	pi.on("session_start", (_event, { ui }) => {
+		ui.setWidget = () => {
+			throw new Error("No widgets today");
+		};
+	});
+}
+
+test("where the widget cannot be shown the run stops, and the person is told", async (t) => {
+	const pi = await host(t, { model, env: limit, before: [breaksWidgets] });
+	const rpc = await pi.rpc();
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 0);
+	assert.deepEqual(rpc.notifications, [
+		{ message: "pi-turn-limit failed and stopped the run: Error: No widgets today", type: "error" },
+	]);
+	await calm(rpc);
+});

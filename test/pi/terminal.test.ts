@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bash, calls, endless, held, host, mark, text, times } from "../harness/index.ts";
+
+const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n) });
+
+const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
+
+test("the widget shows turn 1 while it runs, and goes when pi has settled", async (t) => {
+	const slow = held(text("All done."));
+	const pi = await host(t, { model: [slow], env: limit(2) });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tui.shows("Turns: 1/2");
+	slow.release();
+	await tui.lacks("Turns:");
+	assert.match(tui.screen(), /All done\./);
+});
+
+test("the question stands on the screen with what helps to decide, and Yes comes first", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(2) });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	const screen = await tui.shows("escape/ctrl+c cancel");
+	const question = [
+		" Turns: 2/2",
+		"─+",
+		"",
+		" Turn limit reached",
+		" You've used 2 turns\\. Continue\\?",
+		" This run so far: 2 turns, 2 tool calls, \\$0\\.02\\. Last call: bash echo x >> marks",
+		"",
+		" → Yes",
+		"   No",
+	];
+	assert.match(screen, new RegExp(question.join("\n")));
+	assert.equal(pi.model.requests.length, 2);
+});
+
+test("after yes the question is gone and the turn that was held runs as turn 1", async (t) => {
+	const slow = held(text("All done."));
+	const pi = await host(t, { model: [...times(2), slow], env: limit(2) });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tui.shows("→ Yes");
+	tui.press("enter");
+	const screen = await tui.shows("Turns: 1/2");
+	assert.doesNotMatch(screen, /Continue\?/);
+	slow.release();
+	await tui.lacks("Turns:");
+	assert.match(tui.screen(), /All done\./);
+	assert.equal(pi.model.requests.length, 3);
+});
+
+for (const [how, keys] of [
+	["no", ["down", "enter"]],
+	["Escape in the dialog", ["escape"]],
+] as const) {
+	test(`after ${how} the screen says why, nothing leaves, and pi takes the next prompt`, async (t) => {
+		const pi = await host(t, { model: [...times(2), text("All done.")], env: limit(2) });
+		const tui = await pi.terminal();
+		tui.type("go\r");
+		await tui.shows("→ Yes");
+		for (const key of keys) tui.press(key);
+		await tui.shows(`Error: ${stopped}`);
+		const screen = await tui.lacks("Turns:");
+		assert.doesNotMatch(screen, /Continue\?/);
+		assert.equal(pi.model.requests.length, 2);
+		tui.type("again\r");
+		await tui.shows("All done.");
+		assert.equal(pi.model.requests.length, 3);
+	});
+}
+
+test("what was queued and what was half typed is back in the editor after a no", async (t) => {
+	const slow = held();
+	const pi = await host(t, { model: [slow, text("All done.")], env: limit(1) });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tui.shows("Turns: 1/1");
+	tui.type("look left\r");
+	await tui.shows("Steering: look left");
+	tui.type("and right");
+	await tui.shows("and right");
+	slow.release();
+	await tui.shows("→ Yes");
+	tui.press("escape");
+	await tui.shows(stopped);
+	await tui.shows(/─\nlook left\n\nand right\n─/);
+	assert.doesNotMatch(tui.screen(), /kept for the next prompt/);
+	assert.equal(pi.model.requests.length, 1);
+	tui.press("enter");
+	await tui.shows("All done.");
+	assert.equal(pi.model.requests[1]?.last, "look left\n\nand right");
+});
+
+for (const [when, reply] of [
+	["model answers", held()],
+	["tool runs", calls(bash("sleep 60"))],
+] as const) {
+	test(`Escape while the last turn's ${when} ends the run without a question, and pi takes the next prompt`, async (t) => {
+		const pi = await host(t, { model: [mark(), reply, text("All done.")], env: limit(2) });
+		const tui = await pi.terminal();
+		tui.type("go\r");
+		await tui.shows("Turns: 2/2");
+		if (!("until" in reply)) await tui.shows("sleep 60");
+		tui.press("escape");
+		const screen = await tui.lacks("Turns:");
+		assert.doesNotMatch(screen, /Turn limit/);
+		assert.equal(pi.model.requests.length, 2);
+		tui.type("again\r");
+		await tui.shows("All done.");
+		assert.equal(pi.model.requests.length, 3);
+	});
+}
+
+test("the prompt that pi is started with is a person's", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(2) });
+	const tui = await pi.terminal({ args: ["go"] });
+	await tui.shows("You've used 2 turns. Continue?");
+	assert.equal(pi.model.requests.length, 2);
+});
+
+test("/turn-limit completes its arguments, and an idle screen shows the new limit at once", async (t) => {
+	const pi = await host(t);
+	const tui = await pi.terminal();
+	tui.type("/turn-limit u");
+	await tui.shows(/→ unlimited\s+count turns, never ask/);
+	tui.press("tab");
+	await tui.shows(/^\/turn-limit unlimited/m);
+	tui.press("enter");
+	await tui.shows("Turn limit set to unlimited.");
+	await tui.shows("Turns: 0/∞");
+});

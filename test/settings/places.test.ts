@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { type Found, fromEnvironment, fromFile, fromFlags, fromMemory, remember } from "../../src/settings/places.ts";
+import { defaults, KEYS, resolve, SETTINGS } from "../../src/settings/settings.ts";
+import { anything, anyValues, validValues } from "./values.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const KNOWN = "maxTurns, maxToolCalls, policy, grace, askTimeout, wrapUpMessage";
+
+/** What is read from a file with this content. */
+function read(content: string | Uint8Array): Found {
+	const path = join(folder, "turn-limit.json");
+	writeFileSync(path, content);
+	return fromFile(path, "the file");
+}
+
+/** Whatever was found, only valid settings come of it. */
+function assertHarmless({ place, problems }: Found): void {
+	const { settings } = resolve([place], place, defaults(false));
+	for (const key of KEYS) {
+		const { value, source } = settings[key];
+		assert.ok(source === "default" ? value === defaults(false)[key] : SETTINGS[key].is(value));
+	}
+	for (const problem of problems) assert.doesNotMatch(problem, /[\p{Cc}\p{Zl}\p{Zp}]/u);
+}
+
+test("flags and variables have their names from one namespace", () => {
+	const place = (from: "flag" | "env") => KEYS.map((key) => SETTINGS[key][from]).filter((name) => name !== undefined);
+	assert.deepEqual(place("flag"), ["turn-limit", "turn-limit-tools", "turn-limit-policy", "turn-limit-grace"]);
+	assert.deepEqual(place("env"), [
+		"PI_MAX_TURNS",
+		"PI_TURN_LIMIT_TOOLS",
+		"PI_TURN_LIMIT_POLICY",
+		"PI_TURN_LIMIT_GRACE",
+		"PI_TURN_LIMIT_ASK_TIMEOUT",
+	]);
+	for (const key of KEYS) {
+		assert.equal(fromFlags(() => "").name(key), `--${SETTINGS[key].flag}`);
+		assert.equal(fromEnvironment({}).name(key), String(SETTINGS[key].env));
+	}
+});
+
+test("text becomes a number or stays the word it is", () => {
+	const flags: Record<string, unknown> = {
+		"turn-limit": " 7 ",
+		"turn-limit-policy": "synthesize",
+		"turn-limit-grace": "",
+	};
+	assert.deepEqual(fromFlags((name) => flags[name]).values, { maxTurns: 7, policy: "synthesize", grace: "" });
+	const env = { PI_MAX_TURNS: "unlimited", PI_TURN_LIMIT_TOOLS: "007", PI_TURN_LIMIT_GRACE: "-1", OTHER: "1" };
+	assert.deepEqual(fromEnvironment(env).values, { maxTurns: "unlimited", maxToolCalls: 7, grace: "-1" });
+});
+
+test("what is not a text behind a flag, and an empty variable, count as unset", () => {
+	for (const value of [undefined, true, false]) assert.deepEqual(fromFlags(() => value).values, {});
+	assert.deepEqual(fromEnvironment({ PI_MAX_TURNS: "", PI_TURN_LIMIT_GRACE: "  " }).values, {});
+});
+
+test("a number too large to be exact is told as it was typed", () => {
+	for (const digits of ["9007199254740993", "9".repeat(400)]) {
+		const { problems } = resolve([fromEnvironment({ PI_MAX_TURNS: digits })], undefined, defaults(false));
+		assert.match(String(problems), new RegExp(`^PI_MAX_TURNS: "?${digits.slice(0, 50)}`));
+	}
+});
+
+test("a file gives its settings, and may name its schema and start with a byte order mark", () => {
+	const values = { maxTurns: 50, maxToolCalls: "unlimited", wrapUpMessage: "Stop." };
+	const { place, problems } = read(`\uFEFF${JSON.stringify({ $schema: "./schema.json", ...values })}`);
+	assert.deepEqual({ values: place.values, problems }, { values, problems: [] });
+	assert.equal(place.name("maxTurns"), "maxTurns in the file");
+});
+
+test("a file that is not there is no problem, nor is a folder that is none", () => {
+	writeFileSync(join(folder, "file"), "");
+	for (const path of ["missing.json", "missing/turn-limit.json", "file/turn-limit.json"]) {
+		const { place, problems } = fromFile(join(folder, path), "the file");
+		assert.deepEqual({ values: place.values, problems }, { values: {}, problems: [] });
+	}
+});
+
+const OTHER = "The other places and the defaults hold.";
+
+for (const [what, content, problem] of [
+	["nothing in it", "", /^the file is ignored: Unexpected end of JSON input\. /],
+	["broken JSON", '{ "maxTurns": 5', /^the file is ignored: .* in JSON at position 15.*\. /],
+	["a number that JSON does not know", '{ "maxTurns": NaN }', /^the file is ignored: .*NaN.* is not valid JSON\. /],
+	["a list", "[5]", /^the file is ignored: it holds \[5\] where an object is expected\. /],
+	["a number", "5", /^the file is ignored: it holds 5 where an object is expected\. /],
+	["null", "null", /^the file is ignored: it holds null where an object is expected\. /],
+	["too much", `{ "maxTurns": 5 }${" ".repeat(64 * 1024)}`, /: it has 65553 bytes, more than 65536\. /],
+	["control codes", "{ \u001b[31m\n }", /^the file is ignored: [^\p{Cc}]*\. /u],
+] as const) {
+	test(`a file with ${what} is ignored, and one problem says why and what holds instead`, () => {
+		const { place, problems } = read(content);
+		assert.deepEqual(place.values, {});
+		assert.equal(problems.length, 1);
+		assert.match(problems[0]!, problem);
+		assert.ok(problems[0]!.endsWith(`. ${OTHER}`), problems[0]);
+	});
+}
+
+test("a file of exactly 64 KiB is still read", () => {
+	assert.deepEqual(read(`{ "maxTurns": 5 }`.padEnd(64 * 1024)).place.values, { maxTurns: 5 });
+});
+
+for (const [what, make, why] of [
+	["a directory", (path: string) => mkdirSync(path), "it is not a file"],
+	["a pipe", (path: string) => execFileSync("mkfifo", [path]), "it is not a file"],
+	["a link to itself", (path: string) => symlinkSync(path, path), "ELOOP: too many symbolic links encountered"],
+	["a link to nowhere", (path: string) => symlinkSync("nowhere", path), "ENOENT: no such file or directory"],
+] as const) {
+	test(`${what} in place of the file is a problem and changes nothing`, () => {
+		const path = join(folder, what);
+		make(path);
+		const { place, problems } = fromFile(path, "the file");
+		assert.deepEqual(place.values, {});
+		assert.equal(problems.length, 1);
+		assert.ok(problems[0]!.startsWith(`the file is ignored: ${why}`), problems[0]);
+	});
+}
+
+test("unknown keys are told in one sentence with the known ones; the known ones still count", () => {
+	const { place, problems } = read('{ "maxturns": 5, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
+	assert.deepEqual(place.values, { maxTurns: 7 });
+	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KNOWN}.`]);
+	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
+	assert.equal(many.problems.length, 1);
+	assert.ok(many.problems[0]!.length < 300);
+});
+
+test("no bytes, no JSON and no object in a file make reading throw or give an invalid setting", () => {
+	const content = fc.oneof(
+		fc.string({ unit: "binary" }),
+		fc.uint8Array(),
+		fc.json(),
+		fc.dictionary(fc.oneof(fc.constantFrom(...KEYS), fc.string()), fc.jsonValue()).map((o) => JSON.stringify(o)),
+	);
+	fc.assert(fc.property(content, (content) => assertHarmless(read(content))));
+});
+
+test("no text in flags and variables makes reading throw or gives an invalid setting", () => {
+	const text = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^[-+]?\d+(\.\d+)?(e\d+)?$/));
+	fc.assert(
+		fc.property(text, (text) => {
+			assertHarmless({ place: fromFlags(() => text), problems: [] });
+			const names = KEYS.flatMap((key) => SETTINGS[key].env ?? []);
+			assertHarmless({ place: fromEnvironment(Object.fromEntries(names.map((name) => [name, text]))), problems: [] });
+		}),
+	);
+});
+
+test("what the command has set is remembered in the session's file as it was", () => {
+	fc.assert(
+		fc.property(validValues, (values) => {
+			const stored: unknown = JSON.parse(JSON.stringify(remember(values)));
+			const { place, problems } = fromMemory([remember({ maxTurns: 1, grace: 1 }), stored]);
+			assert.deepEqual({ ...place.values }, { ...values });
+			assert.deepEqual(problems, []);
+			assert.equal(place.name("maxTurns"), "/turn-limit");
+		}),
+	);
+});
+
+test("a damaged or foreign entry is ignored and counted; the newest valid one holds", () => {
+	const good = remember({ maxTurns: 7 });
+	for (const bad of [
+		undefined,
+		null,
+		"7",
+		[],
+		{},
+		{ version: 2, values: { maxTurns: 9 } },
+		{ version: "1", values: { maxTurns: 9 } },
+		{ version: 1 },
+		{ version: 1, values: null },
+		{ version: 1, values: [] },
+		{ version: 1, values: { maxTurns: -9 } },
+		{ version: 1, values: { maxTurns: 9, policy: "stop" } },
+	]) {
+		const { place, problems } = fromMemory([remember({ maxTurns: 5 }), good, bad]);
+		assert.deepEqual(place.values, { maxTurns: 7 }, JSON.stringify(bad));
+		assert.deepEqual(problems, ["1 damaged or foreign turn-limit entry in this session ignored."]);
+	}
+	assert.deepEqual(fromMemory([1, good, 2]).problems, [
+		"2 damaged or foreign turn-limit entries in this session ignored.",
+	]);
+	assert.deepEqual(fromMemory([]).problems, []);
+});
+
+test("no entries make reading throw or give an invalid setting", () => {
+	const version = fc.oneof(fc.constant(1), anything);
+	const entry = fc.oneof(anything, fc.record({ version, values: fc.oneof(anyValues, anything) }));
+	fc.assert(fc.property(fc.array(entry), (entries) => assertHarmless(fromMemory(entries))));
+});

@@ -1,0 +1,44 @@
+/** What `/turn-limit` says, and the moves in a session that its tests need. */
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { Rpc } from "../harness/index.ts";
+
+/** What the last command was answered. */
+export async function reply(rpc: Rpc, args = ""): Promise<string> {
+	const before = rpc.notifications.length;
+	await rpc.prompt(`/turn-limit ${args}`);
+	return rpc.notifications
+		.slice(before)
+		.map(({ message }) => message)
+		.join("\n");
+}
+
+/** Where each setting stands: `{ turns: "0 of 25 turns | default", … }`. */
+export async function status(rpc: Rpc): Promise<Record<string, string>> {
+	const rows = (await reply(rpc)).split("\n").map((line) => line.split(/ {2,}/));
+	return Object.fromEntries(rows.map(([name, ...rest]) => [name, rest.join(" | ")]));
+}
+
+/** The row of the turns in the status. */
+export async function turns(rpc: Rpc): Promise<string | undefined> {
+	return (await status(rpc))["turns"];
+}
+
+/** Prompts and waits until pi has settled. */
+export async function run(rpc: Rpc, prompt = "go"): Promise<void> {
+	await rpc.prompt(prompt);
+	await rpc.settled();
+}
+
+/** The id of the entry where the session stands. */
+export async function leaf(rpc: Rpc): Promise<string> {
+	return ((await rpc.send({ type: "get_entries" })) as { leafId: string }).leafId;
+}
+
+/** An extension to load beside ours: `/go-to id` moves to another entry of the session's tree. */
+export function navigator(pi: ExtensionAPI): void {
+	pi.registerCommand("go-to", {
+		handler: async (id, ctx) => {
+			await ctx.navigateTree(id);
+		},
+	});
+}
