@@ -1,26 +1,8 @@
-/** What tests of whole runs have in common: how a run ended, and something that happens in the middle of one. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+/** Something that happens in the middle of a run. */
 import type { TestContext } from "node:test";
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import type { Outcome } from "../../src/core/outcome.ts";
 import { host, type Host, type HostOptions } from "./host.ts";
 import { fail, held, type Reply, type Request, type Script } from "./model.ts";
 import type { Rpc, RpcOptions } from "./rpc.ts";
-
-/** An extension to load beside ours: it writes every outcome that ours publishes into the working directory. */
-export function recorder(pi: ExtensionAPI): void {
-	pi.events.on("turn-limit:outcome", (outcome) => {
-		process.getBuiltinModule("node:fs").appendFileSync("outcomes", `${JSON.stringify(outcome)}\n`);
-	});
-}
-
-/** What the recorder wrote: how each run ended. */
-export function outcomes({ cwd }: Host): Outcome[] {
-	const file = join(cwd, "outcomes");
-	const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-	return lines.map((line) => JSON.parse(line) as Outcome);
-}
 
 /** Over rpc: one run, in which something happens while the model gives its nth reply. */
 export async function during(

@@ -1,14 +1,26 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { bash, calls, endless, type Extra, host, type Host, type Rpc, text, times } from "../harness/index.ts";
+import {
+	bash,
+	calls,
+	endless,
+	type Extra,
+	held,
+	host,
+	type Host,
+	mark,
+	reloader,
+	type Rpc,
+	type Script,
+	text,
+	times,
+} from "../harness/index.ts";
 
-/** Two turns, then it would go on; a prompt that says `hello` is answered. */
-const model = endless();
 const limit = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" };
 
-/** A run that has come to its question after two turns. */
-async function asked(t: TestContext, env = {}, before: Extra[] = []): Promise<{ pi: Host; rpc: Rpc }> {
+/** A run that asks, or would ask, after two turns; the third would end it. */
+async function asked(t: TestContext, env = {}, ...before: Extra[]): Promise<{ pi: Host; rpc: Rpc }> {
 	const pi = await host(t, { model: [...times(2), text("Hello.")], env: { ...limit, ...env }, before });
 	const rpc = await pi.rpc();
 	await rpc.prompt("go");
@@ -20,13 +32,14 @@ async function usable({ pi, rpc }: { pi: Host; rpc: Rpc }): Promise<void> {
 	assert.equal(pi.model.requests.length, 2);
 	await rpc.run("hello");
 	assert.equal(pi.model.requests.length, 3);
-	await calm(rpc);
+	assert.deepEqual(rpc.errors, []);
+	await leave(rpc);
 }
 
-/** No extension threw, no rejection went unhandled, and pi goes when its client does. */
-async function calm(rpc: Rpc): Promise<void> {
+/** The client goes: pi ends as it should, no rejection went unhandled. */
+async function leave(rpc: Rpc): Promise<void> {
 	const { stderr, code } = await rpc.close();
-	assert.deepEqual({ stderr, code, errors: rpc.errors }, { stderr: "", code: 0, errors: [] });
+	assert.deepEqual({ stderr, code }, { stderr: "", code: 0 });
 }
 
 const byUser = "Agent aborted by user. Turn limit reached. Send a message to go on.";
@@ -62,13 +75,6 @@ test("an answer that comes after the abort changes nothing", async (t) => {
 	await rpc.abort();
 	question.yes();
 	await usable({ pi, rpc });
-});
-
-test("a client that closes while it is asked ends pi, and no request leaves", async (t) => {
-	const { pi, rpc } = await asked(t);
-	await rpc.question();
-	await calm(rpc);
-	assert.equal(pi.model.requests.length, 2);
 });
 
 test("while a client does not answer pi serves it, and no request leaves", async (t) => {
@@ -114,14 +120,14 @@ function rejectsDialogs(pi: ExtensionAPI): void {
 
 for (const broken of [throwsInDialogs, rejectsDialogs]) {
 	test(`a dialog that fails (${broken.name}) continues nothing`, async (t) => {
-		const { pi, rpc } = await asked(t, {}, [broken]);
+		const { pi, rpc } = await asked(t, {}, broken);
 		await rpc.settled();
 		assert.deepEqual(rpc.notifications, [{ message: byNobody, type: "error" }]);
 		await usable({ pi, rpc });
 	});
 }
 
-// Interruptions
+// Interruptions and ends
 
 test("an abort during the last turn's tool ends the run without a question", async (t) => {
 	const model = [calls(bash("echo x >> marks; sleep 60")), text("Hello.")];
@@ -134,7 +140,62 @@ test("an abort during the last turn's tool ends the run without a question", asy
 	assert.equal(pi.model.requests.length, 1);
 	await rpc.run("hello");
 	assert.equal(pi.model.requests.length, 2);
-	await calm(rpc);
+	await leave(rpc);
+});
+
+/** Takes its time when a session ends or is reloaded, as extensions do that save something: ten processes. */
+function takesItsTime(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", async (_event, ctx) => {
+		const { execFile } = process.getBuiltinModule("node:child_process");
+		ctx.ui.notify("leaving");
+		for (let i = 0; i < 10; i++) await new Promise((done) => execFile("true", done));
+	});
+}
+
+/** A model that never stops; its second reply waits for the release. */
+async function slowSecond(t: TestContext): Promise<{ pi: Host; rpc: Rpc; release: () => void }> {
+	const slow = held();
+	const model: Script = (_request, n) => (n === 2 ? slow : mark());
+	const pi = await host(t, { model, env: limit, after: [reloader, takesItsTime] });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.prompt("go");
+	await pi.model.arrival(2);
+	return { pi, rpc, release: slow.release };
+}
+
+const leaving = (rpc: Rpc): Promise<boolean> => rpc.until("shutdown", () => rpc.notifications.length > 0);
+
+for (const [how, after] of [
+	["at once", []],
+	["while another extension takes its time", [takesItsTime]],
+] as const) {
+	test(`a client that closes while it is asked ends pi ${how}, and no request leaves`, async (t) => {
+		const pi = await host(t, { model: endless(), env: limit, after });
+		const rpc = await pi.rpc();
+		await rpc.prompt("go");
+		await rpc.question();
+		await leave(rpc);
+		assert.equal(pi.model.requests.length, 2);
+	});
+}
+
+test("a client that closes during the last turn: the limit holds while another extension takes its time", async (t) => {
+	const { pi, rpc, release } = await slowSecond(t);
+	const left = leave(rpc);
+	await leaving(rpc);
+	release();
+	await left;
+	assert.equal(pi.model.requests.length, 2);
+});
+
+test("a reload during the last turn: the limit holds while another extension takes its time", async (t) => {
+	const { pi, rpc, release } = await slowSecond(t);
+	const reloaded = rpc.send({ type: "prompt", message: "/reload-now" });
+	await leaving(rpc);
+	release();
+	await reloaded;
+	await rpc.settled();
+	assert.equal(pi.model.requests.length, 2);
 });
 
 // Failing closed
@@ -157,7 +218,7 @@ for (const [event, requests, ran] of [
 ] as const) {
 	test(`where our own ${event} fails the run stops, and stderr says why`, async (t) => {
 		const env = { PI_MAX_TURNS: "9", BREAKS: event };
-		const pi = await host(t, { model, env, before: [breaks] });
+		const pi = await host(t, { model: endless(), env, before: [breaks] });
 		const { stdout, stderr, code } = await pi.print("go");
 		assert.equal(pi.model.requests.length, requests);
 		assert.equal(pi.marks().length, ran);
@@ -175,12 +236,13 @@ function breaksWidgets(pi: ExtensionAPI): void {
 }
 
 test("where the widget cannot be shown the run stops, and the person is told", async (t) => {
-	const pi = await host(t, { model, env: limit, before: [breaksWidgets] });
+	const pi = await host(t, { model: endless(), env: limit, before: [breaksWidgets] });
 	const rpc = await pi.rpc();
 	await rpc.run("go");
 	assert.equal(pi.model.requests.length, 0);
 	assert.deepEqual(rpc.notifications, [
 		{ message: "pi-turn-limit failed and stopped the run: Error: No widgets today", type: "error" },
 	]);
-	await calm(rpc);
+	assert.deepEqual(rpc.errors, []);
+	await leave(rpc);
 });

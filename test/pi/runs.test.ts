@@ -69,6 +69,15 @@ test("the last turn overflows the context: it is repeated after a summary, and n
 	assert.equal(pi.marks().length, 5);
 });
 
+test("the last turn is cut off at the context's end: pi repeats it after a summary, and it is one turn", async (t) => {
+	const model = [mark(), { ...text("half an answ"), stop: "length" }, text("an answer")] as const;
+	const pi = await host(t, { ...small, model, env: limit(2) });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.run("go");
+	assert.deepEqual(kinds(pi), ["turn", "turn", "summary", "turn"]);
+	assert.equal(rpc.questions.length, 0);
+});
+
 // Compaction and cache warming
 
 test("a compaction in the middle of a run neither counts nor refills", async (t) => {
@@ -119,7 +128,9 @@ test("a compaction that the person asks for while asked is made, and the run is 
 /** When pi wants to warm the cache, lets it wait until the dialog with this title is open, and tells. */
 function warmsAt(pi: ExtensionAPI): void {
 	const dialog = new Promise<void>((open) => {
-		pi.on("ui_prompt_start", ({ title }) => void (title === process.env["WARMS_AT"] && open()));
+		pi.on("ui_prompt_start", ({ title }) => {
+			if (title === process.env["WARMS_AT"]) open();
+		});
 	});
 	pi.on("cache_warming_decision", async ({ action }, ctx) => {
 		if (action !== "warm") return;
@@ -263,6 +274,54 @@ for (const starter of [prompts, wakesUp]) {
 	});
 }
 
+/** Start a run as an extension does, by a prompt and by a message; and `ping`, which the extension answers itself. */
+function starts(pi: ExtensionAPI): void {
+	const message = { customType: "wake-up", content: "go on", display: true };
+	pi.registerCommand("prompt", { handler: () => Promise.resolve(pi.sendUserMessage("go on")) });
+	pi.registerCommand("wake-up", { handler: () => Promise.resolve(pi.sendMessage(message, { triggerTurn: true })) });
+	pi.on("input", ({ text }) => (text === "ping" ? { action: "handled" } : undefined));
+}
+
+for (const command of ["/prompt", "/wake-up"]) {
+	test(`what a person types and an extension answers itself does not refill that extension's ${command}`, async (t) => {
+		const pi = await host(t, { model: endless(), env: limit(2), after: [starts] });
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.run("go");
+		await rpc.prompt("ping");
+		await rpc.run(command);
+		assert.equal(pi.model.requests.length, 2);
+		assert.equal(rpc.questions.length, 2);
+	});
+}
+
+function followsUp(pi: ExtensionAPI): void {
+	pi.on("agent_end", () => pi.sendUserMessage("go on", { deliverAs: "followUp" }));
+}
+
+function continuesTurns(pi: ExtensionAPI): void {
+	pi.on("turn_end", ({ entries }) => ({
+		entries: [...entries, { type: "custom_message", customType: "more", content: "go on", display: true }],
+		continue: true,
+	}));
+}
+
+function continuesRuns(pi: ExtensionAPI): void {
+	pi.on("agent_before_settle", ({ entries }) => ({
+		entries: [...entries, { type: "custom_message", customType: "more", content: "go on", display: true }],
+		continue: true,
+	}));
+}
+
+for (const extension of [followsUp, continuesTurns, continuesRuns]) {
+	test(`an extension (${extension.name}) that keeps a run going for ever meets the gate`, async (t) => {
+		const pi = await host(t, { model: endless(text("answer")), env: limit(3), after: [extension] });
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.run("go");
+		assert.equal(pi.model.requests.length, 3);
+		assert.deepEqual(asked(rpc), ["You've used 3 turns. Continue?"]);
+	});
+}
+
 for (const kind of ["steer", "followUp"] as const) {
 	test(`a message (${kind}) that was queued at the stop goes with the next prompt, and is told`, async (t) => {
 		const model = [...times(2), ...times(2, text("answer"))];
@@ -375,17 +434,12 @@ test("/reload while the person is asked asks again, and lets nothing pass", asyn
 	assert.deepEqual(rpc.errors, []);
 });
 
-/** `/start` starts a run as an extension does. */
-function starts(pi: ExtensionAPI): void {
-	pi.registerCommand("start", { handler: () => Promise.resolve(pi.sendUserMessage("go on")) });
-}
-
 test("/reload between two runs keeps the counter: a run that an extension starts meets the gate at once", async (t) => {
 	const pi = await host(t, { model: endless(), env: limit(2), after: [reloader, starts] });
 	const rpc = await pi.rpc({ answer: "no" });
 	await rpc.run("go");
 	await rpc.prompt("/reload-now");
-	await rpc.run("/start");
+	await rpc.run("/prompt");
 	assert.equal(pi.model.requests.length, 2);
 	assert.equal(rpc.questions.length, 2);
 });

@@ -72,6 +72,16 @@ for (const [how, keys] of [
 	});
 }
 
+test("a question that nobody answers in time goes from the screen, which says so", async (t) => {
+	const pi = await host(t, { model: endless(), env: { ...limit(2), PI_TURN_LIMIT_ASK_TIMEOUT: "1" } });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tui.shows("→ Yes");
+	const screen = await tui.shows("Error: Turn limit reached; nobody answered. Send a message to go on.");
+	assert.doesNotMatch(screen, /Continue\?/);
+	assert.equal(pi.model.requests.length, 2);
+});
+
 test("what was queued and what was half typed is back in the editor after a no", async (t) => {
 	const slow = held();
 	const pi = await host(t, { model: [slow, text("All done.")], env: limit(1) });

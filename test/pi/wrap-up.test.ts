@@ -1,22 +1,24 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { wrapUp } from "../../src/core/wording.ts";
-import { turnLimit, type TurnLimitOptions } from "../../src/index.ts";
 import {
 	calls,
 	endless,
+	fail,
 	host,
 	type Host,
 	type HostOptions,
 	mark,
+	outcomes,
+	overflow,
 	type Rpc,
 	type Script,
+	spy,
 	text,
 	times,
 } from "../harness/index.ts";
-import { during, outcomes, recorder } from "../harness/scenes.ts";
-import { noop, session, type SessionOptions } from "../harness/session.ts";
+import { during } from "../harness/scenes.ts";
 
 /** The sentence that only the wrap-up has. */
 const advice = wrapUp(1).split("\n").at(-1) ?? "";
@@ -62,7 +64,7 @@ function kinds(pi: Host): string[] {
 // A model that is told in time
 
 test("a model that wraps up when it is told ends the run by itself, before the limit", async (t) => {
-	const pi = await host(t, { model: obedient, env: limits(5, 2), after: [recorder] });
+	const pi = await host(t, { model: obedient, env: limits(5, 2), after: [spy] });
 	const { stdout, code } = await pi.print("go");
 	assert.deepEqual(seen(pi), [0, 0, 0, 1]);
 	assert.equal(pi.model.requests.length, 4);
@@ -72,7 +74,7 @@ test("a model that wraps up when it is told ends the run by itself, before the l
 });
 
 test("a model that ignores the wrap-up gets its 5 turns and no more, and was told once", async (t) => {
-	const pi = await host(t, { model: endless(), env: limits(5, 2), after: [recorder] });
+	const pi = await host(t, { model: endless(), env: limits(5, 2), after: [spy] });
 	const { code } = await pi.print("go");
 	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1]);
 	assert.equal(pi.model.requests.length, 5);
@@ -103,7 +105,7 @@ test("the wrap-up is shown in the terminal", async (t) => {
 	const tui = await pi.terminal();
 	tui.type("go\r");
 	const screen = await tui.shows("My report.");
-	assert.match(screen, /This run ends after 1 turn more\. Begin nothing new\./);
+	assert.match(screen, /Only 1 turn left in this run\. Begin nothing new\./);
 });
 
 test("the text of the user's own file takes the place of the built-in one", async (t) => {
@@ -120,7 +122,7 @@ test("the text of the user's own file takes the place of the built-in one", asyn
 // It never costs a turn
 
 test("a run that finishes by itself on the turn after which the advice would be due is left alone", async (t) => {
-	const pi = await host(t, { model: [...times(2), text("finished")], env: limits(5, 2), after: [recorder] });
+	const pi = await host(t, { model: [...times(2), text("finished")], env: limits(5, 2), after: [spy] });
 	const { stdout, code } = await pi.print("go");
 	assert.deepEqual(seen(pi), [0, 0, 0]);
 	assert.equal(pi.model.requests.length, 3);
@@ -130,7 +132,7 @@ test("a run that finishes by itself on the turn after which the advice would be 
 
 test("a run that a tool ends on the turn after which the advice would be due is left alone", async (t) => {
 	const model = [...times(2), calls(finish)];
-	const pi = await host(t, { model, env: limits(5, 2), after: [recorder, finisher] });
+	const pi = await host(t, { model, env: limits(5, 2), after: [spy, finisher] });
 	const { code } = await pi.print("go");
 	assert.deepEqual(seen(pi), [0, 0, 0]);
 	assert.equal(pi.model.requests.length, 3);
@@ -140,7 +142,7 @@ test("a run that a tool ends on the turn after which the advice would be due is 
 
 test("a batch of which only one call would end the run goes on, and so the advice comes", async (t) => {
 	const model = [...times(2), calls(finish, go), text("My report.")];
-	const pi = await host(t, { model, env: limits(5, 2), after: [recorder, finisher] });
+	const pi = await host(t, { model, env: limits(5, 2), after: [spy, finisher] });
 	await pi.print("go");
 	assert.deepEqual(seen(pi), [0, 0, 0, 1]);
 	assert.deepEqual(kinds(pi), ["wrapped_up"]);
@@ -151,17 +153,15 @@ test("a batch of which only one call would end the run goes on, and so the advic
 test("a yes at the limit arms the wrap-up again, once for the new round", async (t) => {
 	const pi = await host(t, { model: endless(), env: limits(5, 2) });
 	const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
-	await rpc.prompt("go");
-	await rpc.settled();
+	await rpc.run("go");
 	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
 });
 
 test("a yes at the limit takes back the wrap-up: a run that then finishes early is completed", async (t) => {
 	const model = [...times(5), text("finished")];
-	const pi = await host(t, { model, env: limits(5, 2), after: [recorder] });
+	const pi = await host(t, { model, env: limits(5, 2), after: [spy] });
 	const rpc = await pi.rpc({ answer: "yes" });
-	await rpc.prompt("go");
-	await rpc.settled();
+	await rpc.run("go");
 	assert.deepEqual(kinds(pi), ["completed"]);
 });
 
@@ -218,7 +218,7 @@ test("a limit that is lifted in the middle of a run lifts the wrap-up", async (t
 	assert.deepEqual(seen(pi), [0, 0, 0, 0, 0, 0]);
 });
 
-// Compaction
+// Compaction and retries
 
 const small: HostOptions = {
 	modelFields: { contextWindow: 10_000 },
@@ -226,27 +226,49 @@ const small: HostOptions = {
 };
 const full = { ...mark(), usage: { prompt: 9_000 } };
 
+/** How often a summary stands in each request of a turn. */
+function summarized({ model }: Host): number[] {
+	return model.turns.map((request) => request.count("A summary."));
+}
+
 test("advice that a compaction takes out of the model's sight is given once more", async (t) => {
-	const model = [...times(3), full, ...times(2)];
-	const pi = await host(t, { ...small, model, env: limits(6, 3) });
+	const pi = await host(t, { ...small, model: [...times(3), full, mark()], env: limits(5, 2) });
 	await pi.print("go");
-	assert.equal(pi.model.summaries.length, 1);
-	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1, 1]);
+	assert.deepEqual(summarized(pi), [0, 0, 0, 0, 1]);
+	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1]);
+});
+
+test("advice that was given once more stays in the model's sight while the round lasts", async (t) => {
+	const pi = await host(t, { ...small, model: [...times(3), full, ...times(3)], env: limits(7, 4) });
+	await pi.print("go");
+	assert.deepEqual(summarized(pi), [0, 0, 0, 0, 1, 1, 1]);
+	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1, 1, 1]);
 });
 
 test("advice that falls together with a compaction reaches the model once", async (t) => {
-	const model = [...times(2), full, ...times(2)];
-	const pi = await host(t, { ...small, model, env: limits(5, 2) });
+	const pi = await host(t, { ...small, model: [...times(2), full, ...times(2)], env: limits(5, 2) });
 	await pi.print("go");
-	assert.equal(pi.model.summaries.length, 1);
+	assert.deepEqual(summarized(pi), [0, 0, 0, 1, 1]);
 	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1]);
 });
 
 test("a compaction before the advice is due brings none", async (t) => {
-	const model = [mark(), full, ...times(3)];
-	const pi = await host(t, { ...small, model, env: limits(5, 2) });
+	const pi = await host(t, { ...small, model: [mark(), full, ...times(3)], env: limits(5, 2) });
 	await pi.print("go");
-	assert.equal(pi.model.summaries.length, 1);
+	assert.deepEqual(summarized(pi), [0, 0, 1, 1, 1]);
+	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1]);
+});
+
+test("a request with the advice that fails is repeated with it", async (t) => {
+	const pi = await host(t, { model: [...times(3), fail(529), ...times(2)], env: limits(5, 2) });
+	await pi.print("go");
+	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1, 1]);
+});
+
+test("a request with the advice that overflows the context is repeated with it", async (t) => {
+	const pi = await host(t, { ...small, model: [...times(3), overflow(), mark()], env: limits(4, 1) });
+	await pi.print("go");
+	assert.deepEqual(summarized(pi), [0, 0, 0, 0, 1]);
 	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1]);
 });
 
@@ -266,7 +288,7 @@ for (const messages of [["left"], ["left", "right"]]) {
 test("the advice comes when only a message of the user keeps the loop going", async (t) => {
 	const model = [...times(2), text("finished?"), text("My report.")];
 	const steer = (rpc: Rpc) => rpc.steer("and now?");
-	const { pi } = await during(t, 3, steer, { model, env: limits(5, 2), after: [recorder] });
+	const { pi } = await during(t, 3, steer, { model, env: limits(5, 2), after: [spy] });
 	assert.deepEqual(seen(pi), [0, 0, 0, 1]);
 	assert.deepEqual(kinds(pi), ["wrapped_up"]);
 });
@@ -274,7 +296,7 @@ test("the advice comes when only a message of the user keeps the loop going", as
 test("the advice comes when only a follow-up of the user keeps the loop going", async (t) => {
 	const model = [...times(2), text("finished?"), text("My report.")];
 	const follow = (rpc: Rpc) => rpc.followUp("and now?");
-	const { pi } = await during(t, 3, follow, { model, env: limits(5, 2), after: [recorder] });
+	const { pi } = await during(t, 3, follow, { model, env: limits(5, 2), after: [spy] });
 	assert.deepEqual(seen(pi), [0, 0, 0, 1]);
 	assert.deepEqual(pi.model.turns.at(-1)?.texts("user").at(-1), "and now?");
 	assert.deepEqual(kinds(pi), ["wrapped_up"]);
@@ -291,8 +313,7 @@ test("where nobody can be asked the grace is 2 by default", async (t) => {
 test("where a person can be asked there is no wrap-up by default", async (t) => {
 	const pi = await host(t, { model: endless(), env: limits(5) });
 	const rpc = await pi.rpc({ answer: "no" });
-	await rpc.prompt("go");
-	await rpc.settled();
+	await rpc.run("go");
 	assert.deepEqual(seen(pi), [0, 0, 0, 0, 0]);
 });
 
@@ -300,8 +321,7 @@ test("/turn-limit grace sets it for the session", async (t) => {
 	const pi = await host(t, { model: endless(), env: limits(5) });
 	const rpc = await pi.rpc({ answer: "no" });
 	await rpc.prompt("/turn-limit grace 3");
-	await rpc.prompt("go");
-	await rpc.settled();
+	await rpc.run("go");
 	assert.deepEqual(rpc.notifications[0], { message: "Grace set to 3.", type: "info" });
 	assert.deepEqual(seen(pi), [0, 0, 1, 1, 1]);
 });
@@ -323,8 +343,7 @@ test("a grace that the command cannot take is refused with a message and changes
 			`Invalid grace. Must be a whole number from 0, not "${bad}".`,
 		]),
 	);
-	await rpc.prompt("go");
-	await rpc.settled();
+	await rpc.run("go");
 	assert.deepEqual(seen(pi), [0, 0, 1]);
 });
 
@@ -340,7 +359,7 @@ test("a grace that the environment gets wrong is named, and the default serves",
 test("/turn-limit wrap-up tells the model with the next request, once", async (t) => {
 	const wish = (rpc: Rpc) => rpc.prompt("/turn-limit wrap-up");
 	const model = [...times(4), text("My report.")];
-	const { pi, rpc } = await during(t, 2, wish, { model, after: [recorder] });
+	const { pi, rpc } = await during(t, 2, wish, { model, after: [spy] });
 	assert.deepEqual(seen(pi), [0, 0, 1, 1, 1]);
 	assert.equal(pi.model.turns[2]?.last, wrapUp(23));
 	assert.deepEqual(rpc.notifications, [
@@ -351,7 +370,7 @@ test("/turn-limit wrap-up tells the model with the next request, once", async (t
 
 test("/turn-limit wrap-up works without any limit", async (t) => {
 	const wish = (rpc: Rpc) => rpc.prompt("/turn-limit wrap-up");
-	const { pi } = await during(t, 2, wish, { model: obedient, env: limits("unlimited"), after: [recorder] });
+	const { pi } = await during(t, 2, wish, { model: obedient, env: limits("unlimited"), after: [spy] });
 	assert.deepEqual(seen(pi), [0, 0, 1]);
 	assert.equal(pi.model.turns[2]?.last, wrapUp("unlimited"));
 	assert.deepEqual(kinds(pi), ["wrapped_up"]);
@@ -363,17 +382,15 @@ test("/turn-limit wrap-up says when nothing is running, and nothing is sent", as
 	await rpc.prompt("/turn-limit wrap-up");
 	assert.deepEqual(rpc.notifications, [{ message: "Nothing is running.", type: "info" }]);
 	assert.equal(pi.model.requests.length, 0);
-	await rpc.prompt("go");
-	await rpc.settled();
+	await rpc.run("go");
 	assert.deepEqual(seen(pi), [0]);
 });
 
 test("/turn-limit wrap-up costs a run that is finishing no turn, and does not reach the next run", async (t) => {
 	const wish = (rpc: Rpc) => rpc.prompt("/turn-limit wrap-up");
 	const model = [mark(), text("finished"), mark(), text("finished")];
-	const { pi, rpc } = await during(t, 2, wish, { model, after: [recorder] });
-	await rpc.prompt("again");
-	await rpc.settled();
+	const { pi, rpc } = await during(t, 2, wish, { model, after: [spy] });
+	await rpc.run("again");
 	assert.deepEqual(seen(pi), [0, 0, 0, 0]);
 	assert.deepEqual(kinds(pi), ["completed", "completed"]);
 });
@@ -388,80 +405,3 @@ test("/turn-limit wrap-up at an open question reaches the model after a yes", as
 	await rpc.settled();
 	assert.deepEqual(seen(pi), [0, 0, 1]);
 });
-
-// Grace and message as functions of a program that embeds pi
-
-/** One run of a model that never stops, under options of the library: in which turns it was told what. */
-async function embedded(t: TestContext, options: TurnLimitOptions, reply?: (n: number) => void) {
-	const told: [turn: number, message: string][] = [];
-	const warnings: string[] = [];
-	const ui: SessionOptions["ui"] = { confirm: () => Promise.resolve(false), notify: (text) => warnings.push(text) };
-	const s = await session(t, {
-		ui,
-		extensions: [turnLimit(options)],
-		reply: (n) => {
-			reply?.(n);
-			return noop;
-		},
-	});
-	s.session.subscribe((event) => {
-		if (event.type === "entry_appended" && event.entry.type === "custom_message") {
-			told.push([s.turns() + 1, String(event.entry.content)]);
-		}
-	});
-	await s.prompt("go");
-	return { told, warnings, errors: s.errors };
-}
-
-test("a grace function is read at every check, so a widened grace fires at the next one", async (t) => {
-	let grace = 1;
-	const widen = (n: number) => (grace = n < 4 ? 1 : 9);
-	const { told } = await embedded(t, { turns: 10, grace: () => grace, wrapUpMessage: "wrap" }, widen);
-	assert.deepEqual(told, [[5, "wrap"]]);
-});
-
-for (const [gives, value, turn] of [
-	["0 is taken as 1", () => 0, 6],
-	["-1 is taken as 1", () => -1, 6],
-	["999 is taken as the limit minus 1", () => 999, 2],
-	["Infinity is taken as the limit minus 1", () => Infinity, 2],
-	["2.5 is taken as 2", () => 2.5, 5],
-] as const) {
-	test(`a grace function that gives ${gives}`, async (t) => {
-		const { told } = await embedded(t, { turns: 6, grace: value, wrapUpMessage: "wrap" });
-		assert.deepEqual(told, [[turn, "wrap"]]);
-	});
-}
-
-for (const [gives, grace] of [
-	["throws", () => assert.fail("no idea")],
-	["gives NaN", () => NaN],
-	["gives a word", () => "two" as never],
-] as const) {
-	test(`a grace function that ${gives} is replaced by the default, with one warning`, async (t) => {
-		const { told, warnings } = await embedded(t, { turns: 6, grace, wrapUpMessage: "wrap" });
-		assert.deepEqual(told, [[5, "wrap"]]);
-		assert.equal(warnings.filter((warning) => /grace function .* Using 2\./.test(warning)).length, 1);
-	});
-}
-
-test("a message function is read once, when the message is sent", async (t) => {
-	let turn = 0;
-	const read: number[] = [];
-	const wrapUpMessage = () => `wrap ${read.push(turn)}`;
-	const { told } = await embedded(t, { turns: 6, grace: 2, wrapUpMessage }, (n) => (turn = n));
-	assert.deepEqual(told, [[5, "wrap 1"]]);
-	assert.deepEqual(read, [4]);
-});
-
-for (const [gives, wrapUpMessage] of [
-	["throws", () => assert.fail("no idea")],
-	["gives nothing", () => ""],
-	["gives a number", () => 5 as never],
-] as const) {
-	test(`a message function that ${gives} is replaced by the built-in text, with a warning`, async (t) => {
-		const { told, warnings } = await embedded(t, { turns: 6, grace: 2, wrapUpMessage });
-		assert.deepEqual(told, [[5, wrapUp(2)]]);
-		assert.equal(warnings.filter((warning) => /Using the built-in one\./.test(warning)).length, 1);
-	});
-}

@@ -89,13 +89,13 @@ const OTHER = "The other places and the defaults hold.";
 
 for (const [what, content, problem] of [
 	["nothing in it", "", /^the file is ignored: Unexpected end of JSON input\. /],
-	["broken JSON", '{ "maxTurns": 5', /^the file is ignored: .* in JSON at position 15.*\. /],
+	["broken JSON", '{ "maxTurns": 5', /^the file is ignored: .* position 15.*\. /],
 	["a number that JSON does not know", '{ "maxTurns": NaN }', /^the file is ignored: .*NaN.* is not valid JSON\. /],
 	["a list", "[5]", /^the file is ignored: it holds \[5\] where an object is expected\. /],
 	["a number", "5", /^the file is ignored: it holds 5 where an object is expected\. /],
 	["null", "null", /^the file is ignored: it holds null where an object is expected\. /],
 	["too much", `{ "maxTurns": 5 }${" ".repeat(64 * 1024)}`, /: it has 65553 bytes, more than 65536\. /],
-	["control codes", "{ \u001b[31m\n }", /^the file is ignored: [^\p{Cc}]*\. /u],
+	["control codes", "\u001b[31mred\n", /^the file is ignored: [^\p{Cc}]* is not valid JSON\. /u],
 ] as const) {
 	test(`a file with ${what} is ignored, and one problem says why and what holds instead`, () => {
 		const { place, problems } = read(content);

@@ -2,7 +2,7 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Rpc } from "../harness/index.ts";
 
-/** What the last command was answered. */
+/** Gives the command and what it was answered. */
 export async function reply(rpc: Rpc, args = ""): Promise<string> {
 	const before = rpc.notifications.length;
 	await rpc.prompt(`/turn-limit ${args}`);
@@ -15,7 +15,7 @@ export async function reply(rpc: Rpc, args = ""): Promise<string> {
 /** Where each setting stands: `{ turns: "0 of 25 turns | default", … }`. */
 export async function status(rpc: Rpc): Promise<Record<string, string>> {
 	const rows = (await reply(rpc)).split("\n").map((line) => line.split(/ {2,}/));
-	return Object.fromEntries(rows.map(([name, ...rest]) => [name, rest.join(" | ")]));
+	return Object.fromEntries(rows.map(([name = "", ...rest]) => [name, rest.join(" | ")]));
 }
 
 /** The row of the turns in the status. */

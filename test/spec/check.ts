@@ -1,0 +1,37 @@
+/**
+ * Properties by the thousand. A failure says how to see it again:
+ *
+ *     REPLAY='{"seed":-1,"path":"0:1"}' node --test test/spec/model.test.ts
+ *
+ * Mutants are met by fewer sequences, always the same ones: `PROPERTIES=quick`.
+ */
+import fc from "fast-check";
+
+const QUICK = process.env["PROPERTIES"] === "quick";
+
+/** What a failure has printed. */
+interface Replay {
+	readonly seed?: number;
+	readonly path?: string;
+	/** Of commands: which of them were run. */
+	readonly commands?: string;
+}
+
+export const REPLAY = JSON.parse(process.env["REPLAY"] ?? "{}") as Replay;
+
+export async function check<T>(property: fc.IRawProperty<T>, runs: number): Promise<void> {
+	const { seed, path } = REPLAY;
+	const details = await fc.check(property, {
+		numRuns: QUICK ? Math.ceil(runs / 25) : runs,
+		...(QUICK ? { seed: 1 } : {}),
+		...(seed === undefined ? {} : { seed }),
+		...(path === undefined ? {} : { path, endOnFailure: true }),
+	});
+	if (!details.failed) return;
+	const commands = /replayPath="([^"]*)"/.exec(fc.stringify(details.counterexample))?.[1];
+	const replay: Replay = {
+		...{ seed: details.seed, path: details.counterexamplePath ?? "" },
+		...(commands === undefined ? {} : { commands }),
+	};
+	throw new Error(`${fc.defaultReportMessage(details) ?? ""}\nTo see it again: REPLAY='${JSON.stringify(replay)}'`);
+}
