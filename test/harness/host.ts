@@ -1,15 +1,15 @@
 /** A sandbox in which a real pi runs against a scripted model, and the ways to run it. */
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import type { TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { text, type Reply, type Script } from "./model.ts";
 import { cli, node, root, Running, type Result } from "./process.ts";
 import { Rpc, type Event, type RpcOptions } from "./rpc.ts";
 import { Model } from "./server.ts";
 import { Terminal, type TerminalOptions } from "./terminal.ts";
-import { defer } from "./wait.ts";
+import { defer, type Scope } from "./wait.ts";
 
 /**
  * An extension to load beside ours: a file, or a factory. The factory's source text is what pi loads, in its own
@@ -43,7 +43,7 @@ export interface HostOptions {
 }
 
 /** A sandbox with a scripted model; pi itself is not started yet. */
-export async function host(t: TestContext, options: HostOptions = {}): Promise<Host> {
+export async function host(t: Scope, options: HostOptions = {}): Promise<Host> {
 	const model = new Model(options.model ?? [text("done")], options.summary ?? text("A summary."));
 	return new Host(t, options, model, await model.listen(t));
 }
@@ -55,10 +55,10 @@ export class Host {
 	readonly cwd: string;
 	readonly agentDir: string;
 	readonly env: Record<string, string>;
-	readonly #t: TestContext;
+	readonly #t: Scope;
 	readonly #args: string[];
 
-	constructor(t: TestContext, options: HostOptions, model: Model, url: string) {
+	constructor(t: Scope, options: HostOptions, model: Model, url: string) {
 		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
 		defer(t, () => rmSync(folder, { recursive: true, force: true }));
 		this.#t = t;
@@ -119,6 +119,13 @@ export class Host {
 	/** pi with any arguments, started and not waited for. */
 	start(...args: string[]): Running {
 		return new Running(this.#t, this.cwd, this.env, [...this.#args, ...args], "ignore");
+	}
+
+	/** pi in the terminal of this process, until the person leaves it; gives its exit code. */
+	attached(...args: string[]): Promise<number> {
+		const child = spawn(node, [cli, ...this.#args, ...args], { cwd: this.cwd, env: this.env, stdio: "inherit" });
+		defer(this.#t, () => child.kill("SIGTERM"));
+		return new Promise((resolve) => child.on("close", (code) => resolve(code ?? 1)));
 	}
 
 	/** `pi --mode rpc`, ready for commands. */

@@ -1,8 +1,7 @@
 /** A pi process. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join, resolve } from "node:path";
-import type { TestContext } from "node:test";
-import { deadline, defer, Watch, within } from "./wait.ts";
+import { deadline, defer, Watch, within, type Scope } from "./wait.ts";
 
 /** The package under test. */
 export const root = resolve(import.meta.dirname, "../..");
@@ -30,7 +29,7 @@ export class Running {
 	stderr = "";
 	readonly #closed: Promise<Result>;
 
-	constructor(t: TestContext, cwd: string, env: Record<string, string>, args: string[], stdin: "ignore" | "pipe") {
+	constructor(t: Scope, cwd: string, env: Record<string, string>, args: string[], stdin: "ignore" | "pipe") {
 		this.child = spawn(node, [cli, ...args], { cwd, env, stdio: [stdin, "pipe", "pipe"] });
 		this.child.stdin?.on("error", () => {}); // a write to a pi that has just gone
 		this.child.stderr?.setEncoding("utf8").on("data", (part: string) => (this.stderr += part));

@@ -1,12 +1,12 @@
 /** Something that happens in the middle of a run. */
-import type { TestContext } from "node:test";
 import { host, type Host, type HostOptions } from "./host.ts";
 import { fail, held, type Reply, type Request, type Script } from "./model.ts";
 import type { Rpc, RpcOptions } from "./rpc.ts";
+import type { Scope } from "./wait.ts";
 
 /** Over rpc: one run, in which something happens while the model gives its nth reply. */
 export async function during(
-	t: TestContext,
+	t: Scope,
 	n: number,
 	happens: (rpc: Rpc, pi: Host) => Promise<unknown>,
 	options: HostOptions & { model: Script } & Pick<RpcOptions, "answer">,

@@ -1,9 +1,8 @@
 /** The scripted model: an HTTP server on loopback that streams OpenAI chat completions and records every request. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { TestContext } from "node:test";
 import { fail, Request, text, type Body, type Reply, type Script } from "./model.ts";
-import { defer, Watch } from "./wait.ts";
+import { defer, Watch, type Scope } from "./wait.ts";
 
 /** A running scripted model. */
 export class Model {
@@ -36,7 +35,7 @@ export class Model {
 	}
 
 	/** Serves the script until the test is over; gives the base URL of the API. */
-	async listen(t: TestContext): Promise<string> {
+	async listen(t: Scope): Promise<string> {
 		const server = createServer((incoming, response) => {
 			let json = "";
 			incoming.setEncoding("utf8").on("data", (part: string) => (json += part));

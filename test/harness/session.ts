@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { TestContext } from "node:test";
 import type { JsonObject } from "@earendil-works/pi-ai";
 import { fauxAssistantMessage, fauxProvider, fauxText, fauxToolCall } from "@earendil-works/pi-ai/providers/faux";
 import {
@@ -20,7 +19,7 @@ import {
 	type ToolDefinition,
 } from "@earendil-works/pi-coding-agent";
 import type { Reply } from "./model.ts";
-import { defer, within } from "./wait.ts";
+import { defer, within, type Scope } from "./wait.ts";
 
 /** What a test can say about its session. */
 export interface SessionOptions {
@@ -66,7 +65,7 @@ const noopTool: ToolDefinition = {
 };
 
 /** A session with a model that answers at once. */
-export async function session(t: TestContext, options: SessionOptions): Promise<Session> {
+export async function session(t: Scope, options: SessionOptions): Promise<Session> {
 	const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
 	defer(t, () => rmSync(folder, { recursive: true, force: true }));
 	defer(t, replaceVariables({ PI_CODING_AGENT_DIR: folder, PI_OFFLINE: "1", ...options.env }));

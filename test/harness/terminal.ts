@@ -1,8 +1,7 @@
 /** pi in a real pty, its output in a headless terminal emulator, so that a test types keys and reads the screen. */
-import type { TestContext } from "node:test";
 import { spawn, type IPty } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
-import { deadline, defer, Watch } from "./wait.ts";
+import { deadline, defer, Watch, type Scope } from "./wait.ts";
 
 /** The size of the terminal, and arguments for pi. */
 export interface TerminalOptions {
@@ -37,7 +36,7 @@ export class Terminal {
 	#code: number | undefined;
 	#title = "";
 
-	constructor(t: TestContext, { file, args, cwd, env }: Command, { cols = 120, rows = 40 }: TerminalOptions) {
+	constructor(t: Scope, { file, args, cwd, env }: Command, { cols = 120, rows = 40 }: TerminalOptions) {
 		this.#emulator = new xterm.Terminal({ cols, rows, allowProposedApi: true });
 		this.#pty = spawn(file, args, { name: "xterm-256color", cols, rows, cwd, env });
 		this.#emulator.onTitleChange((title) => (this.#title = title));

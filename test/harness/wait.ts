@@ -1,5 +1,3 @@
-import type { TestContext } from "node:test";
-
 /** How long any wait of the harness may last, in milliseconds. */
 export const deadline = Number(process.env["PI_TEST_DEADLINE"] || 20_000);
 
@@ -13,10 +11,15 @@ export function within<T>(what: string, promise: Promise<T>, seen: () => string,
 	});
 }
 
-const undos = new WeakMap<TestContext, (() => unknown)[]>();
+/** Something that ends: a test, or the demonstration. */
+export interface Scope {
+	after: (undo: () => unknown) => void;
+}
+
+const undos = new WeakMap<Scope, (() => unknown)[]>();
 
 /** Undoes something when the test is over, last things first: processes end before their folders go. */
-export function defer(t: TestContext, undo: () => unknown): void {
+export function defer(t: Scope, undo: () => unknown): void {
 	const list = undos.get(t) ?? [];
 	if (list.push(undo) > 1) return;
 	undos.set(t, list);

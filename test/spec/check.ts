@@ -33,5 +33,6 @@ export async function check<T>(property: fc.IRawProperty<T>, runs: number): Prom
 		...{ seed: details.seed, path: details.counterexamplePath ?? "" },
 		...(commands === undefined ? {} : { commands }),
 	};
-	throw new Error(`${fc.defaultReportMessage(details) ?? ""}\nTo see it again: REPLAY='${JSON.stringify(replay)}'`);
+	const report = `${fc.defaultReportMessage(details) ?? ""}\nTo see it again: REPLAY='${JSON.stringify(replay)}'`;
+	throw new Error(report, { cause: details.errorInstance });
 }

@@ -1,23 +1,25 @@
 /** Events at random, one arbitrary per trigger. Numbers are small, so that limits are met often. */
 import fc from "fast-check";
 import type { Max } from "../../src/core/limit.ts";
-import { type Event, METER_IDS } from "../../src/core/state.ts";
+import { type Event, METER_IDS, type MeterId } from "../../src/core/state.ts";
 
 const meter = fc.constantFrom(...METER_IDS);
 const count = fc.nat({ max: 4 });
-const max: fc.Arbitrary<Max> = fc.oneof({ weight: 4, arbitrary: count }, { weight: 1, arbitrary: fc.constant("unlimited") });
+const max: fc.Arbitrary<Max> = fc.oneof(
+	{ weight: 4, arbitrary: count },
+	{ weight: 1, arbitrary: fc.constant("unlimited") },
+);
 const message = fc.constantFrom("overloaded", "bug");
 
-type Arbitraries = { readonly [T in Event["type"]]: fc.Arbitrary<Extract<Event, { type: T }>> };
+type Of<T extends Event["type"]> = Extract<Event, { type: T }>;
 
-function event<T extends Event["type"], R extends object>(
-	type: T,
-	values: { [K in keyof R]: fc.Arbitrary<R[K]> },
-): fc.Arbitrary<{ type: T } & R> {
-	return fc.record({ type: fc.constant(type), ...values }) as fc.Arbitrary<{ type: T } & R>;
+type Values<T> = { readonly [K in Exclude<keyof T, "type">]: fc.Arbitrary<T[K]> };
+
+function event<T extends Event["type"]>(type: T, values: Values<Of<T>>): fc.Arbitrary<Of<T>> {
+	return fc.record(values as Record<string, fc.Arbitrary<unknown>>).map((is) => ({ type, ...is }) as Of<T>);
 }
 
-export const EVENTS: Arbitraries = {
+export const EVENTS: { readonly [T in Event["type"]]: fc.Arbitrary<Of<T>> } = {
 	prompted: event("prompted", {}),
 	turn_requested: event("turn_requested", {}),
 	turn_ended: event("turn_ended", { goesOn: fc.constantFrom(true, true, false) }),
@@ -49,11 +51,13 @@ export const weighted: readonly fc.Arbitrary<Event>[] = Object.entries(EVENTS).f
 /** Limits to begin with: some that are soon reached, with and without somebody to ask. */
 export const setup: fc.Arbitrary<{ readonly attended: boolean; readonly events: readonly Event[] }> = fc.record({
 	attended: fc.boolean(),
-	events: fc.tuple(
-		event("limit_set", { meter: fc.constant("turns" as const), max }),
-		event("limit_set", { meter: fc.constant("toolCalls" as const), max }),
-		event("policy_set", { meter: fc.constant("turns" as const), policy: fc.constantFrom("abort", "synthesize") }),
-		event("policy_set", { meter: fc.constant("toolCalls" as const), policy: fc.constantFrom("abort", "synthesize") }),
-		EVENTS.grace_set,
-	),
+	events: fc.tuple(...METER_IDS.flatMap((id) => [limit(id), policy(id)]), EVENTS.grace_set),
 });
+
+function limit(id: MeterId): fc.Arbitrary<Event> {
+	return max.map((max) => ({ type: "limit_set", meter: id, max }));
+}
+
+function policy(id: MeterId): fc.Arbitrary<Event> {
+	return EVENTS.policy_set.map((event) => ({ ...event, meter: id }));
+}

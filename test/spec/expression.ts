@@ -56,7 +56,7 @@ function calculate(left: Value, right: Value, sum: (a: number, b: number) => num
 }
 
 function number(value: Value): number {
-	if (typeof value !== "number") throw new TypeError(`${String(value)} is not a number`);
+	if (typeof value !== "number") throw new TypeError(`${typeof value} where a number is expected`);
 	return value;
 }
 
@@ -189,6 +189,7 @@ export class Parser {
 }
 
 function read(of: Value, field: string): Value {
-	if (typeof of !== "object" || of === null || !("get" in of)) throw new TypeError(`${String(of)} has no ${field}`);
+	if (typeof of !== "object" || of === null || !("get" in of))
+		throw new TypeError(`Nothing that could have a ${field}`);
 	return of.get(field);
 }

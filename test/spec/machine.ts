@@ -47,7 +47,8 @@ class Being implements Instance {
 		if (relation === undefined) throw new TypeError(`A ${this.kind} has no ${field}`);
 		const found = this.#world.beings.filter(
 			(being) =>
-				being.kind === relation.to && relation.where({ names: { ...this.#world.always, this: this }, self: being }) === true,
+				being.kind === relation.to &&
+				relation.where({ names: { ...this.#world.always, this: this }, self: being }) === true,
 		);
 		return relation.many ? found : (found[0] ?? null);
 	}
@@ -68,7 +69,7 @@ export class Machine {
 
 	constructor(attended: boolean, spec = THE_SPEC) {
 		this.spec = spec;
-		this.#rules = Map.groupBy(spec.rules, ({ trigger }) => trigger);
+		this.#rules = rulesByTrigger(spec);
 		const config = Object.fromEntries(Object.entries(spec.config).map(([name, is]) => [name, is({ names: {} })]));
 		this.always = { config: { get: (name) => config[name] ?? null } };
 		this.fire("SessionStarted", { attended });
@@ -126,7 +127,7 @@ export class Machine {
 		const assigned: Assigned[] = [];
 		this.#assign(rule.ensures, scope, assigned);
 		for (const { being, field, value } of assigned) {
-			const edge = `${String(being.get(field))} -> ${String(value)}`;
+			const edge = `${being.get(field) as string} -> ${value as string}`;
 			if (being.type.transitions[field]?.includes(edge) === false) throw new Error(`${rule.name}: no edge ${edge}`);
 			being.set(field, value);
 		}
@@ -158,7 +159,8 @@ export class Machine {
 				names[statement.as] = being;
 			}
 			if (statement.type === "emit") return [this.fire(statement.trigger, evaluate(statement.values, { names }))];
-			if (statement.type === "if" && statement.condition({ names }) === true) return this.#say(statement.body, { names });
+			if (statement.type === "if" && statement.condition({ names }) === true)
+				return this.#say(statement.body, { names });
 			return [];
 		});
 	}
@@ -169,7 +171,7 @@ export class Machine {
 			const scope = { names: this.always, self: being };
 			const broken = Object.entries(being.type.invariants).filter(([, holds]) => holds(scope) !== true);
 			const misplaced = Object.entries(being.type.present).filter(([field, { status, in: states }]) => {
-				return (being.get(field) !== null) !== states.includes(String(being.get(status)));
+				return (being.get(field) !== null) !== states.includes(being.get(status) as string);
 			});
 			return [...broken, ...misplaced].map(([name]) => name);
 		});
@@ -178,4 +180,10 @@ export class Machine {
 
 function evaluate(values: Readonly<Record<string, Expression>>, scope: Scope): Values {
 	return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value(scope)]));
+}
+
+function rulesByTrigger({ rules }: Spec): ReadonlyMap<string, readonly Rule[]> {
+	const found = new Map<string, Rule[]>();
+	for (const rule of rules) found.set(rule.trigger, [...(found.get(rule.trigger) ?? []), rule]);
+	return found;
 }

@@ -192,7 +192,8 @@ function rule(name: string, body: readonly Node[], known: Known): Rule {
 			bound.add(as);
 		} else if (ensured === "") ensures.push(...clause.below.map((node) => statement(node, scope)));
 		else if (ensured !== undefined) ensures.push(statement({ ...clause, text: ensured }, scope));
-		else if (clause.text !== "@guidance") throw new SyntaxError(`${name} has a clause that nobody reads: ${clause.text}`);
+		else if (clause.text !== "@guidance")
+			throw new SyntaxError(`${name} has a clause that nobody reads: ${clause.text}`);
 	}
 	if (ensures.length === 0) throw new SyntaxError(`${name} ensures nothing`);
 	return { name, trigger, parameters, guards, ensures };

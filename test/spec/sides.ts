@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { transition } from "../../src/core/breaker.ts";
-import { create, type Effect, type Event, METER_IDS, type MeterId, type PerMeter, type Run, type State } from "../../src/core/state.ts";
+import {
+	create,
+	type Effect,
+	type Event,
+	METER_IDS,
+	type MeterId,
+	type PerMeter,
+	type Run,
+	type State,
+} from "../../src/core/state.ts";
 import { defaults } from "../../src/settings/settings.ts";
 import type { Instance, Value } from "./expression.ts";
 import { type Consequence, Machine } from "./machine.ts";
@@ -116,7 +125,10 @@ function stateOf(machine: Machine): unknown {
 		lastCall: session.get("last_call") ?? undefined,
 	};
 	const phases: Record<string, () => unknown> = {
-		idle: () => ({ prompted: session.get("prompted"), extra: { turns: promised("turns"), toolCalls: promised("toolCalls") } }),
+		idle: () => ({
+			prompted: session.get("prompted"),
+			extra: { turns: promised("turns"), toolCalls: promised("toolCalls") },
+		}),
 		running: () => ({ run }),
 		asking: () => ({ run, meter: idOf(session.get("asked_about")) }),
 		finishing: () => ({ run, trip: tripOf(session), turns: session.get("final_turns"), told: session.get("told") }),
@@ -127,7 +139,7 @@ function stateOf(machine: Machine): unknown {
 		grace: session.get("grace"),
 		advice: session.get("advice"),
 		meters: { turns: meter("turns"), toolCalls: meter("toolCalls") },
-		phase: { name, ...(phases[String(name)]?.() as object) },
+		phase: { name, ...(phases[name as string]?.() as object) },
 	};
 }
 
