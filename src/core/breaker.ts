@@ -9,6 +9,7 @@ import {
 	type Effect,
 	type Event,
 	IDLE,
+	isClosed,
 	type MeterId,
 	type PerMeter,
 	type Phase,
@@ -54,7 +55,8 @@ function transitionRun(state: State, phase: Active, event: Event): Step {
 			return event.goesOn ? boundary(ended) : [ended, []];
 		}
 		case "turn_failed":
-			return [turn === "open" ? withRun(state, { turn: { failed: event.message } }) : state, []];
+			if (isClosed(state) || typeof turn === "object") return [state, []];
+			return [withRun(state, { turn: { failed: event.message } }), []];
 		case "tool_call_requested":
 			return requestCall(state, phase, event.call);
 		case "charged":
@@ -129,7 +131,7 @@ function shutDown(state: State, phase: Active): Step {
 		phase.name === "asking"
 			? { kind: "declined", answered: false, ...trip(state, phase.meter) }
 			: { kind: "interrupted" };
-	const [stopped, effects] = stop(state, phase, verdict);
+	const [stopped, effects] = stop(state, phase, verdict, { type: "abort" });
 	const [settled, end] = transition(stopped, { type: "settled" });
 	return [settled, [...effects, ...end]];
 }

@@ -42,9 +42,10 @@ export function isPolicy(value: unknown): value is Policy {
 	return (POLICIES as readonly unknown[]).includes(value);
 }
 
-/** Text as people type it: decimal digits are a number, anything else stays the word it is. */
+/** Text as people type it: decimal digits that make a count are a number, anything else stays as it is. */
 export function fromText(text: string): unknown {
-	return /^\d+$/.test(text) ? Number(text) : text;
+	const count = /^\d+$/.test(text) ? Number(text) : undefined;
+	return isCount(count) ? count : text;
 }
 
 export function meter(limit: Limit): Meter {

@@ -63,6 +63,7 @@ export type Event =
 	| { readonly type: "turn_requested" }
 	/** `goesOn`: the host will request another turn unless it is stopped. */
 	| { readonly type: "turn_ended"; readonly goesOn: boolean }
+	/** The request failed, or the host takes the answer back: it repeats the turn, or gives up. */
 	| { readonly type: "turn_failed"; readonly message: string }
 	| { readonly type: "tool_call_requested"; readonly call: string }
 	| { readonly type: "charged"; readonly cost: number }

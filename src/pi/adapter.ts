@@ -1,167 +1,91 @@
-/**
- * Pi's events in, the breaker's effects out. No rule about limits stands here: `step` commits the state that the
- * core gives and then carries out its effects, in order.
- */
-import { transition } from "../core/breaker.ts";
-import type { Max } from "../core/limit.ts";
-import type { Outcome } from "../core/outcome.ts";
-import { type Effect, type Event, IDLE, isClosed, type State } from "../core/state.ts";
-import { callText, finalPass, question, refusal, widget } from "../core/wording.ts";
-import { type Context, goesOn, isInSight, NAME, type Pi, telling } from "./host.ts";
-import { ask, type OpenQuestion } from "./question.ts";
-import type { Left } from "./shared.ts";
+/** Pi's events in, what pi is to do out: the translation, and nothing else. */
+import { isClosed, type State } from "../core/state.ts";
+import { callText, refusal } from "../core/wording.ts";
+import type { Driver } from "./driver.ts";
+import { type Context, goesOn, isInSight, type Pi, telling } from "./host.ts";
 
 /** What the adapter leaves to its surroundings. */
-export interface Edge {
-	/** Seconds. */
-	readonly askTimeout: () => Max;
+export interface Surface {
+	/** Before anything else happens in a session. */
+	readonly begin: (ctx: Context) => Promise<void>;
 	/** Read at every check. */
 	readonly grace: (ctx: Context) => number;
-	/** Read when it is sent. */
-	readonly wrapUpMessage: (remaining: Max, ctx: Context) => string;
-	/** Why the run was stopped, in place of pi's words for a message that was never requested. */
+	/** Why we stopped the run, in place of pi's words for a message that was never requested. */
 	readonly reason: (state: State) => string | undefined;
-	/** `reasonTold`: such a message stands in the transcript. */
-	readonly ended: (outcome: Outcome, reasonTold: boolean, ctx: Context) => void;
+	/** Such a message now stands in the transcript. */
+	readonly reasonTold: () => void;
 }
 
-/** A breaker at work in one session. */
-export interface Breaker {
-	readonly state: State;
-	/** From outside the loop: a command, a setting that changed. */
-	step(event: Event, ctx: Context): Promise<void>;
-	/** Starts from another state: a new session, a reload. */
-	begin(state: State): void;
-	/** Leaves the session, and the run if one is going on, to whoever comes next. */
-	leave(): Left;
-	/** Shows a line in place of the widget, until a run has settled. */
-	show(line: string, ctx: Context): void;
+/** Handles an event that reached an instance which is no longer responsible for the session. */
+export type Successor = (name: string, event: unknown) => Promise<unknown>;
+
+export interface Adapter {
+	/** Handles an event as if pi had brought it. */
+	handle(name: string, event: unknown, ctx: Context): Promise<unknown>;
+	/** From now on events wait for the successor; without one they pass. */
+	retire(successor: Promise<Successor | undefined>): void;
 }
 
-export function attach(pi: Pick<Pi, "on">, initial: State, edge: Edge): Breaker {
-	let state = initial;
-	let left = false;
-	let open: OpenQuestion | undefined;
-	let outbox: string[] = [];
-	let withdraw: (() => void) | undefined;
-	let reasonTold = false;
-	let shown: string | undefined;
+export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Adapter {
+	const handlers = new Map<string, (event: never, ctx: Context) => Promise<unknown>>();
 	const terminated = new Set<string>();
-
-	async function step(event: Event, ctx: Context): Promise<readonly Effect[]> {
-		const wasIdle = state.phase.name === "idle";
-		const [next, effects] = transition(state, event);
-		state = next;
-		for (const effect of effects) await perform(effect, ctx);
-		if (!left && !(wasIdle && state.phase.name === "idle")) {
-			show(state.phase.name === "idle" ? undefined : widget(state), ctx);
-		}
-		return effects;
-	}
-
-	async function perform(effect: Effect, ctx: Context): Promise<void> {
-		switch (effect.type) {
-			case "ask": {
-				open = ask(ctx, question(state, effect.meter), edge.askTimeout());
-				const answer = await open.answer;
-				// Somebody may have answered in another way: by a command, by leaving.
-				if (state.phase.name !== "asking") return;
-				await step(ctx.signal?.aborted ? { type: "interrupted" } : { type: "answered", answer }, ctx);
-				return;
-			}
-			case "hold":
-				await open?.answer;
-				return;
-			case "close_question":
-				open?.close();
-				return;
-			case "advise":
-				outbox.push(edge.wrapUpMessage(effect.remaining, ctx));
-				return;
-			case "synthesize":
-				if (state.phase.name === "finishing") outbox.push(finalPass(state.phase.trip));
-				return;
-			case "abort":
-				outbox = [];
-				ctx.abort();
-				return;
-			case "end":
-				edge.ended(effect.outcome, reasonTold, ctx);
-				return;
-			case "refuse":
-				return;
-		}
-	}
-
-	/** Makes a request of the gate until it is decided; true if it may go ahead. */
-	async function admit(request: Event, ctx: Context): Promise<boolean> {
-		for (;;) {
-			if (left) return false;
-			if (ctx.signal?.aborted) await step({ type: "interrupted" }, ctx);
-			const effects = await step(request, ctx);
-			if (!effects.some(({ type }) => type === "ask" || type === "hold")) {
-				return !effects.some(({ type }) => type === "refuse" || type === "abort");
-			}
-		}
-	}
-
-	function show(line: string | undefined, ctx: Context): void {
-		if (!ctx.hasUI || line === shown) return;
-		shown = line;
-		ctx.ui.setWidget(NAME, line === undefined ? undefined : [line]);
-	}
+	let retired: Promise<Successor | undefined> | undefined;
+	let byPerson = false;
+	let withdraw: (() => void) | undefined;
 
 	/** A circuit breaker that fails open is none: whatever goes wrong in a handler stops the run. */
-	function guard<E, R>(handler: (event: E, ctx: Context) => R | Promise<R>, blocked?: () => R) {
-		return async (event: E, ctx: Context): Promise<R | undefined> => {
+	function guard<E, R>(name: string, handler: (event: E, ctx: Context) => R | Promise<R>, block?: () => R) {
+		const guarded = async (event: E, ctx: Context): Promise<R | undefined> => {
 			try {
-				return left ? undefined : await handler(event, ctx);
+				await surface.begin(ctx);
+				return await handler(event, ctx);
 			} catch (error) {
-				[state] = transition(state, { type: "broke", message: String(error) });
-				if (blocked) return blocked();
+				driver.fail(error);
+				if (block) return block();
 				ctx.abort();
 				return undefined;
 			}
 		};
+		handlers.set(name, guarded);
+		return async (event: E, ctx: Context): Promise<R | undefined> =>
+			retired ? ((await (await retired)?.(name, event)) as R | undefined) : await guarded(event, ctx);
 	}
 
-	/** Messages that no turn's end can carry any more go with the next request, past the transcript. */
-	function slipIn(): void {
-		if (outbox.length === 0) return;
-		const messages = takeOutbox().map((content) => ({ role: "custom" as const, ...telling(content), timestamp: 0 }));
-		withdraw = pi.on("context", (event) => ({ messages: [...event.messages, ...messages] }));
-	}
-
-	function takeOutbox(): string[] {
-		const taken = outbox;
-		outbox = [];
-		withdraw?.();
-		withdraw = undefined;
-		return taken;
-	}
-
+	// Who prompts: `input` alone is not enough, for an extension may answer it without a run.
 	pi.on(
 		"input",
-		guard(async (event, ctx) => {
-			if (event.source !== "extension" && event.streamingBehavior === undefined) await step({ type: "prompted" }, ctx);
+		guard("input", ({ source, streamingBehavior }) => {
+			byPerson = source !== "extension" && streamingBehavior === undefined;
+		}),
+	);
+	pi.on(
+		"before_agent_start",
+		guard("before_agent_start", async (event, ctx) => {
+			const isPrompt = (event as { messageType?: string }).messageType !== "custom";
+			if (byPerson && isPrompt) await driver.step({ type: "prompted" }, ctx);
+			byPerson = false;
 		}),
 	);
 
 	pi.on(
 		"turn_start",
-		guard(async (_event, ctx) => {
+		guard("turn_start", async (_event, ctx) => {
 			terminated.clear();
-			await admit({ type: "turn_requested" }, ctx);
+			await driver.admit({ type: "turn_requested" }, ctx);
 			slipIn();
 		}),
 	);
 
 	pi.on(
 		"tool_call",
-		guard(async ({ toolName, input }, ctx) => {
-			const admitted = await admit({ type: "tool_call_requested", call: callText(toolName, input) }, ctx);
-			return admitted ? undefined : blocked();
-		}, blocked),
+		guard(
+			"tool_call",
+			async ({ toolName, input }, ctx) => {
+				const call = callText(toolName, input);
+				return (await driver.admit({ type: "tool_call_requested", call }, ctx)) ? undefined : blocked();
+			},
+			blocked,
+		),
 	);
 
 	pi.on("tool_execution_end", ({ toolCallId, result }) => {
@@ -170,82 +94,82 @@ export function attach(pi: Pick<Pi, "on">, initial: State, edge: Edge): Breaker 
 
 	pi.on(
 		"message_end",
-		guard(async ({ message }, ctx) => {
+		guard("message_end", async ({ message }, ctx) => {
 			if (message.role !== "assistant") return undefined;
-			if (message.usage.cost.total > 0) await step({ type: "charged", cost: message.usage.cost.total }, ctx);
-			const errorMessage = edge.reason(state);
+			const cost = message.usage.cost.total;
+			if (cost > 0) await driver.step({ type: "charged", cost }, ctx);
+			const errorMessage = surface.reason(driver.state);
 			if (errorMessage === undefined || !["error", "aborted"].includes(message.stopReason)) return undefined;
-			reasonTold = true;
+			surface.reasonTold();
 			return { message: { ...message, stopReason: "aborted" as const, errorMessage } };
 		}),
 	);
 
 	pi.on(
 		"turn_end",
-		guard(async (event, ctx) => {
+		guard("turn_end", async (event, ctx) => {
 			const { message } = event;
 			if (message.role !== "assistant") return undefined;
 			if (ctx.signal?.aborted || message.stopReason === "aborted") {
-				await step({ type: "interrupted" }, ctx);
-			} else if (message.stopReason === "error") {
-				await step({ type: "turn_failed", message: message.errorMessage ?? message.stopReason }, ctx);
-			} else {
-				await step({ type: "grace_set", grace: edge.grace(ctx) }, ctx);
-				await step({ type: "turn_ended", goesOn: goesOn(event, terminated) }, ctx);
-				const drafts = takeOutbox().map((content) => ({ type: "custom_message" as const, ...telling(content) }));
-				if (drafts.length > 0) return { entries: [...event.entries, ...drafts] };
+				await driver.step({ type: "interrupted" }, ctx);
+				return undefined;
 			}
-			return undefined;
+			if (message.stopReason === "error") {
+				await driver.step({ type: "turn_failed", message: message.errorMessage ?? message.stopReason }, ctx);
+				return undefined;
+			}
+			await driver.step({ type: "grace_set", grace: surface.grace(ctx) }, ctx);
+			await driver.step({ type: "turn_ended", goesOn: goesOn(event, terminated) }, ctx);
+			withdraw?.();
+			const told = driver.takeOutbox().map((text) => ({ type: "custom_message" as const, ...telling(text) }));
+			return told.length > 0 ? { entries: [...event.entries, ...told] } : undefined;
 		}),
 	);
 
 	pi.on(
 		"session_before_compact",
-		guard(({ reason }) => (reason !== "manual" && isClosed(state) ? { cancel: true } : undefined)),
+		guard("session_before_compact", ({ reason }) =>
+			reason !== "manual" && isClosed(driver.state) ? { cancel: true } : undefined,
+		),
 	);
-
 	pi.on(
 		"session_compact",
-		guard(async (event, ctx) => {
-			if (!isInSight(event, ctx)) await step({ type: "message_lost" }, ctx);
+		guard("session_compact", async (event, ctx) => {
+			// A truncated answer was no failure until now; pi has taken it back and repeats the turn.
+			if (event.willRetry) await driver.step({ type: "turn_failed", message: event.reason }, ctx);
+			if (!isInSight(event, ctx)) await driver.step({ type: "message_lost" }, ctx);
 		}),
 	);
-
 	pi.on(
 		"cache_warming_decision",
-		guard(() => (isClosed(state) ? { action: "stop" as const } : undefined)),
+		guard("cache_warming_decision", () => (isClosed(driver.state) ? { action: "stop" as const } : undefined)),
 	);
 
 	pi.on(
 		"agent_settled",
-		guard(async (_event, ctx) => {
-			takeOutbox();
-			await step({ type: "settled" }, ctx);
-			reasonTold = false;
+		guard("agent_settled", async (_event, ctx) => {
+			withdraw?.();
+			driver.takeOutbox();
+			await driver.step({ type: "settled" }, ctx);
 		}),
 	);
 
 	return {
-		get state() {
-			return state;
+		handle: async (name, event, ctx) => await handlers.get(name)?.(event as never, ctx),
+		retire(successor) {
+			retired = successor;
 		},
-		step: guard(async (event: Event, ctx: Context) => {
-			await step(event, ctx);
-		}),
-		begin(next) {
-			state = next;
-		},
-		leave() {
-			const { phase } = state;
-			const last: State = phase.name === "asking" ? { ...state, phase: { name: "running", run: phase.run } } : state;
-			left = true;
-			state = { ...state, phase: IDLE };
-			return { state: last, release: () => open?.close() };
-		},
-		show,
 	};
 
+	/** What no turn's end can carry any more goes with the request of this turn, and of its retries. */
+	function slipIn(): void {
+		const messages = driver.takeOutbox().map((text) => ({ role: "custom" as const, ...telling(text), timestamp: 0 }));
+		if (messages.length === 0) return;
+		withdraw?.();
+		withdraw = pi.on("context", (event) => ({ messages: [...event.messages, ...messages] }));
+	}
+
 	function blocked() {
-		return { block: true, reason: refusal(state) };
+		return { block: true, reason: refusal(driver.state) };
 	}
 }

@@ -1,10 +1,11 @@
 import type { State } from "../core/state.ts";
+import type { Successor } from "./adapter.ts";
 
-/** What an instance of the extension leaves to the next when it is reloaded. */
+/** What an instance of the extension leaves to the next one when it is reloaded. */
 export interface Left {
 	readonly state: State;
-	/** Lets the loop go on that waits for an answer; the next instance asks again. */
-	release(): void;
+	/** Events that still reach the old instance, and the loop that waits for its answer, go on with the new one. */
+	succeed(successor: Successor): void;
 }
 
 /** What has to outlive an instance: pi loads the extension anew for a reload and for every session. */

@@ -4,8 +4,9 @@ import { bound, type Limit, type Policy } from "../core/limit.ts";
 import { create, METER_IDS, type MeterId, type PerMeter, type State } from "../core/state.ts";
 import * as wording from "../core/wording.ts";
 import { LIMIT_OF, type Place, type Resolved } from "../settings/settings.ts";
-import { attach } from "./adapter.ts";
+import { attach, type Successor } from "./adapter.ts";
 import { type Command, complete, meterOf, parse } from "./command.ts";
+import { drive } from "./driver.ts";
 import { canTellTheModel, type Context, NAME, type Pi } from "./host.ts";
 import { preferences, type Surroundings } from "./preferences.ts";
 import { report, type Report } from "./report.ts";
@@ -30,6 +31,9 @@ export interface Options {
 
 const CLAIM = "turn-limit:claim";
 
+/** How long an instance that was reloaded holds a run for the next instance, in milliseconds. */
+const PATIENCE = 10_000;
+
 /** Guards the session that `pi` belongs to, unless another copy does. Gives the state, at any time. */
 export function install(pi: Pi, options: Options): () => State {
 	const { places } = options;
@@ -40,32 +44,27 @@ export function install(pi: Pi, options: Options): () => State {
 		return () => initial(false);
 	}
 
-	const breaker = attach(pi, initial(false), {
+	const driver = drive(initial(false), {
 		askTimeout: () => chosen.current.askTimeout.value,
-		grace: (ctx) => (options.grace ? used(readGrace(options.grace), ctx) : chosen.current.grace.value),
 		wrapUpMessage: (remaining, ctx) => {
 			const text = chosen.current.wrapUpMessage.value || wording.wrapUp(remaining);
 			return options.wrapUpMessage ? used(readMessage(options.wrapUpMessage, text), ctx) : text;
 		},
+		ended: (outcome, queued, ctx) => {
+			report(pi, { outcome, text: wording.line(outcome, source), shown, queued }, options.hear, ctx);
+			shown = false;
+		},
+	});
+	const adapter = attach(pi, driver, {
+		begin,
+		grace: (ctx) => (options.grace ? used(readGrace(options.grace), ctx) : chosen.current.grace.value),
 		reason: (state) => wording.reason(state, source),
-		ended: (outcome, shown, ctx) => report(pi, outcome, shown, source, options.hear, ctx),
+		reasonTold: () => (shown = true),
 	});
+	let begun: Promise<void> | undefined;
+	let shown = false;
 
-	pi.on("session_start", async ({ reason }, ctx) => {
-		if (!canTellTheModel(ctx)) {
-			tellOnce(wording.HOST_TOO_OLD, ctx);
-			breaker.leave();
-			return;
-		}
-		const problems = chosen.load(ctx);
-		const id = ctx.sessionManager.getSessionId();
-		const left = reason === "reload" ? shared.left.get(id) : undefined;
-		shared.left.delete(id);
-		breaker.begin(left?.state ?? initial(ctx.hasUI));
-		await apply(ctx);
-		left?.release();
-		if (problems.length > 0) tellOnce(problems.join("\n"), ctx);
-	});
+	pi.on("session_start", async (_event, ctx) => await begin(ctx));
 
 	pi.on("session_tree", async (_event, ctx) => {
 		chosen.load(ctx);
@@ -73,10 +72,12 @@ export function install(pi: Pi, options: Options): () => State {
 	});
 
 	pi.on("session_shutdown", async ({ reason }, ctx) => {
-		if (reason !== "reload") await breaker.step({ type: "shut_down" }, ctx);
-		const left = breaker.leave();
-		if (reason === "reload") shared.left.set(ctx.sessionManager.getSessionId(), left);
-		else left.release();
+		if (reason === "reload") {
+			leave(ctx);
+			return;
+		}
+		await driver.step({ type: "shut_down" }, ctx);
+		adapter.retire(Promise.resolve(undefined));
 	});
 
 	pi.registerCommand(NAME, {
@@ -85,7 +86,46 @@ export function install(pi: Pi, options: Options): () => State {
 		handler: async (args, ctx) => await execute(parse(args), ctx),
 	});
 
-	return () => breaker.state;
+	return () => driver.state;
+
+	/** At the first event of a session, whichever it is. */
+	function begin(ctx: Context): Promise<void> {
+		return (begun ??= start(ctx));
+	}
+
+	async function start(ctx: Context): Promise<void> {
+		if (!canTellTheModel(ctx)) {
+			adapter.retire(Promise.resolve(undefined));
+			tellOnce(wording.HOST_TOO_OLD, ctx);
+			return;
+		}
+		const problems = chosen.load(ctx);
+		const id = ctx.sessionManager.getSessionId();
+		const left = shared.left.get(id);
+		shared.left.delete(id);
+		driver.state = left?.state ?? initial(ctx.hasUI);
+		await apply(ctx);
+		left?.succeed((name, event) => adapter.handle(name, event, ctx));
+		if (problems.length > 0) tellOnce(problems.join("\n"), ctx);
+	}
+
+	/** Whatever still reaches this instance waits for the next, but not for ever: it may not be loaded again. */
+	function leave(ctx: Context): void {
+		const { state } = driver;
+		const { phase } = state;
+		const kept: State = phase.name === "asking" ? { ...state, phase: { name: "running", run: phase.run } } : state;
+		adapter.retire(
+			new Promise((resolve) => {
+				const giveUp = setTimeout(() => succeed(undefined), PATIENCE);
+				const succeed = (successor: Successor | undefined): void => {
+					clearTimeout(giveUp);
+					driver.letGo();
+					resolve(successor);
+				};
+				shared.left.set(ctx.sessionManager.getSessionId(), { state: kept, succeed });
+			}),
+		);
+	}
 
 	function initial(attended: boolean): State {
 		return initialState(chosen.current, options.policies, attended);
@@ -96,24 +136,24 @@ export function install(pi: Pi, options: Options): () => State {
 		const { meters, grace } = initial(ctx.hasUI);
 		for (const meter of METER_IDS) {
 			const { max, policy } = meters[meter].limit;
-			const now = breaker.state.meters[meter].limit;
-			if (now.max !== max) await breaker.step({ type: "limit_set", meter, max }, ctx);
-			if (now.policy !== policy) await breaker.step({ type: "policy_set", meter, policy }, ctx);
+			const now = driver.state.meters[meter].limit;
+			if (now.max !== max) await driver.step({ type: "limit_set", meter, max }, ctx);
+			if (now.policy !== policy) await driver.step({ type: "policy_set", meter, policy }, ctx);
 		}
-		await breaker.step({ type: "grace_set", grace }, ctx);
+		await driver.step({ type: "grace_set", grace }, ctx);
 	}
 
 	async function execute(command: Command, ctx: Context): Promise<void> {
 		switch (command.type) {
 			case "status":
-				tell(wording.status(breaker.state, chosen.current), "info", ctx);
+				tell(wording.status(driver.state, chosen.current), "info", ctx);
 				return;
 			case "invalid":
 				tell(command.message, "error", ctx);
 				return;
 			case "wrap_up":
-				await breaker.step({ type: "wrap_up_requested" }, ctx);
-				tell(wording.wrapUpText(breaker.state), "info", ctx);
+				await driver.step({ type: "wrap_up_requested" }, ctx);
+				tell(wording.wrapUpText(driver.state), "info", ctx);
 				return;
 			case "set":
 				chosen.set(command.key, command.value);
@@ -121,13 +161,13 @@ export function install(pi: Pi, options: Options): () => State {
 				tell(wording.setText(meterOf(command.key) ?? (command.key as "policy" | "grace"), command.value), "info", ctx);
 				break;
 			case "raise": {
-				const before = bound(breaker.state.meters[command.meter]);
+				const before = bound(driver.state.meters[command.meter]);
 				if (before === "unlimited") return tell(wording.unlimitedText(command.meter), "error", ctx);
-				await breaker.step({ type: "limit_raised", meter: command.meter, by: command.by }, ctx);
-				tell(wording.raisedText(breaker.state, command.meter, command.by), "info", ctx);
+				await driver.step({ type: "limit_raised", meter: command.meter, by: command.by }, ctx);
+				tell(wording.raisedText(driver.state, command.meter, command.by), "info", ctx);
 			}
 		}
-		if (breaker.state.phase.name === "idle") breaker.show(wording.idleWidget(breaker.state), ctx);
+		if (driver.state.phase.name === "idle") driver.show(wording.idleWidget(driver.state), ctx);
 	}
 
 	function source(id: MeterId): string {

@@ -197,8 +197,8 @@ describe("the question", () => {
 		};
 		assert.deepEqual(asked().send({ type: "interrupted" }), [CLOSE]);
 		assert.deepEqual(asked().send({ type: "broke", message: "bug" }), [CLOSE, ABORT]);
-		const [close, end] = asked().send({ type: "shut_down" });
-		assert.deepEqual(close, CLOSE);
+		const [close, abort, end] = asked().send({ type: "shut_down" });
+		assert.deepEqual([close, abort], [CLOSE, ABORT]);
 		assert.equal(end?.type === "end" && end.outcome.kind, "declined");
 		assert.equal(asked().settle()?.kind, "declined");
 	});

@@ -264,6 +264,18 @@ test("what is typed into the final pass reaches the model and opens no new round
 	assert.equal(rpc.questions.length, 1);
 });
 
+test("an answer that was given stays one when the user has more messages queued than turns are left", async (t) => {
+	const queue = async (rpc: Rpc) => {
+		for (const message of ["one", "two"]) await rpc.followUp(message);
+	};
+	const model: Script = (_request, n) => (n <= 3 ? mark() : text("My answer."));
+	const { pi, rpc } = await during(t, 4, queue, { model, env: limits.turns, after: [spy], answer: "no" });
+	assert.equal(pi.model.requests.length, 5);
+	assert.deepEqual(ends(pi), [["synthesized", "turns"]]);
+	await rpc.run("again");
+	assert.deepEqual(pi.model.requests.at(-1)?.texts("user").slice(2).sort(), ["again", "one", "two"]);
+});
+
 test("/turn-limit wrap-up in the final pass says that the run is ending already", async (t) => {
 	const wish = (rpc: Rpc) => rpc.prompt("/turn-limit wrap-up");
 	const { pi, rpc } = await during(t, 4, wish, { model: obedient, env: limits.turns, answer: "no" });

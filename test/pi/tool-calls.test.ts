@@ -163,6 +163,18 @@ test("after a no the rest of the batch is refused without another question, and 
 	assert.deepEqual(ends(pi), [["declined", 1]]);
 });
 
+test("the terminal asks in the middle of a batch, and Escape is a no", async (t) => {
+	const pi = await host(t, { model: endless(three), env: tools(1) });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	const screen = await tui.shows("You've used 1 tool call. Continue?");
+	assert.match(screen, /Tool limit reached/);
+	tui.press("escape");
+	await tui.shows("Agent aborted by user. Tool limit reached.");
+	assert.equal(pi.marks().length, 1);
+	assert.equal(pi.model.requests.length, 1);
+});
+
 test("a limit of 0 asks before every call, and each yes admits one", async (t) => {
 	const { pi, rpc } = await attended(t, (_question, n) => n <= 2, { model: endless(three), env: tools(0) });
 	assert.deepEqual(asked(rpc), [
@@ -369,6 +381,17 @@ test("three nested calls that reach the limit at once: one question, and after a
 	assert.equal(pi.marks().length, 3);
 	assert.deepEqual(ends(pi), [["declined", 4]]);
 	assert.deepEqual(rpc.errors, []);
+});
+
+test("an abort while nested calls wait for the answer: none of them runs, and pi settles", async (t) => {
+	const pi = await host(t, { model: nested, env: tools(4), after: [spy, nesting] });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	await rpc.question();
+	await rpc.abort();
+	assert.equal(rpc.questions.length, 1);
+	assert.equal(pi.marks().length, 3);
+	assert.deepEqual(ends(pi), [["interrupted", 4]]);
 });
 
 /**

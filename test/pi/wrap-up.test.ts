@@ -302,6 +302,60 @@ test("the advice comes when only a follow-up of the user keeps the loop going", 
 	assert.deepEqual(kinds(pi), ["wrapped_up"]);
 });
 
+// Other extensions
+
+/** Adds a message of its own after every turn. */
+function chatty(pi: ExtensionAPI): void {
+	pi.on("turn_end", ({ entries }) => ({
+		entries: [...entries, { type: "custom_message", customType: "chatty", content: "By the way.", display: true }],
+	}));
+}
+
+for (const place of ["before", "after"] as const) {
+	test(`a message that an extension ${place} us adds at the same boundary arrives too`, async (t) => {
+		const pi = await host(t, { model: times(3), env: limits(3, 1), [place]: [chatty] });
+		await pi.print("go");
+		assert.deepEqual(seen(pi), [0, 0, 1]);
+		assert.equal(pi.model.turns[2]?.count("By the way."), 2);
+	});
+}
+
+/** Lets a run go on, once, that would have finished. */
+function insistent(pi: ExtensionAPI): void {
+	let left = 1;
+	pi.on("turn_end", ({ toolResults, entries }) => {
+		const message = { type: "custom_message", customType: "insistent", content: "Go on.", display: true } as const;
+		return toolResults.length === 0 && left-- > 0 ? { entries: [...entries, message], continue: true } : undefined;
+	});
+}
+
+for (const place of ["before", "after"] as const) {
+	test(`the advice comes when only an extension ${place} us keeps the loop going`, async (t) => {
+		const model = [...times(2), text("finished?"), text("My report.")];
+		const after = place === "after" ? [spy, insistent] : [spy];
+		const pi = await host(t, { model, env: limits(5, 2), before: place === "before" ? [insistent] : [], after });
+		await pi.print("go");
+		assert.deepEqual(seen(pi), [0, 0, 0, 1]);
+		assert.deepEqual(kinds(pi), ["wrapped_up"]);
+	});
+}
+
+/** Starts another run when the first has settled. */
+function restarts(pi: ExtensionAPI): void {
+	let left = 1;
+	pi.on("agent_settled", () => {
+		if (left-- > 0) pi.sendUserMessage("go on");
+	});
+}
+
+test("a run that an extension starts goes on in the same round: the advice comes when it is due", async (t) => {
+	const model = [...times(2), text("finished"), text("My report.")];
+	const pi = await host(t, { model, env: limits(5, 2), after: [spy, restarts] });
+	await pi.print("go");
+	assert.deepEqual(seen(pi), [0, 0, 0, 1]);
+	assert.deepEqual(kinds(pi), ["completed", "wrapped_up"]);
+});
+
 // Defaults and settings
 
 test("where nobody can be asked the grace is 2 by default", async (t) => {

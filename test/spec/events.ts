@@ -41,7 +41,7 @@ export const EVENTS: { readonly [T in Event["type"]]: fc.Arbitrary<Of<T>> } = {
 
 /** What a host does most, often; what seldom happens, seldom. */
 const OFTEN: Partial<Record<Event["type"], number>> = {
-	...{ prompted: 3, turn_requested: 9, turn_ended: 9, tool_call_requested: 6, answered: 4, settled: 2, turn_failed: 2 },
+	...{ prompted: 3, turn_requested: 9, turn_ended: 9, tool_call_requested: 6, answered: 4, settled: 2, turn_failed: 3 },
 };
 
 export const weighted: readonly fc.Arbitrary<Event>[] = Object.entries(EVENTS).flatMap(([type, arbitrary]) =>

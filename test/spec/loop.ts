@@ -1,10 +1,13 @@
 /** The loop of a host, as small as it can be, around the spec: what pi would do if our extension were the spec. */
 import type { Effect, Event } from "../../src/core/state.ts";
 import { Sides } from "./sides.ts";
-import type { Act, World } from "./world.ts";
+import type { Act, Reply, World } from "./world.ts";
 
 /** How often pi repeats a failed request. */
-export const RETRIES = 2;
+export const RETRIES = 1;
+
+/** The message that pi makes up for a request that never left. */
+const ABORTED: Reply = { type: "aborted" };
 
 export class Loop {
 	/** What somebody outside can see, in its order. */
@@ -13,6 +16,8 @@ export class Loop {
 	readonly #world: World;
 	/** What the model will be told with its next request. */
 	#told: string[] = [];
+	/** What a person has typed meanwhile; one of it goes with each request. */
+	#queued = 0;
 	#isAborted = false;
 
 	constructor(attended: boolean, setup: readonly Event[], world: World) {
@@ -33,41 +38,41 @@ export class Loop {
 	#run(by: "person" | "extension"): void {
 		if (by === "person") this.#send({ type: "prompted" });
 		this.#isAborted = false;
-		this.#told = [];
 		let failures = 0;
-		for (;;) {
+		for (let goesOn = true; goesOn;) {
+			this.#queued = Math.max(0, this.#queued - 1);
 			this.#moment();
-			if (!this.#admit({ type: "turn_requested" })) {
-				if (this.#isAborted) this.#send({ type: "interrupted" });
-				break;
-			}
-			const { acts, reply } = this.#world.request();
-			this.log.push(["turn", ...this.#told].join(" "));
-			for (const act of acts) this.#do(act);
-			if (reply.type === "aborted") {
-				this.#send({ type: "interrupted" });
-				break;
-			}
-			if (reply.type === "failure") {
-				this.#moment();
-				this.#send(this.#isAborted ? { type: "interrupted" } : { type: "turn_failed", message: "overloaded" });
-				if (this.#isAborted || failures++ === RETRIES) break;
-				continue;
-			}
-			failures = 0;
-			this.#told = [];
-			this.#calls(reply.calls);
+			const reply = this.#admit({ type: "turn_requested" }) ? this.#request() : ABORTED;
+			if (reply.type === "message") this.#calls(reply.calls);
+			if (reply.type === "aborted") this.#isAborted = true;
 			this.#moment();
 			if (this.#isAborted) {
 				this.#send({ type: "interrupted" });
-				break;
+				goesOn = false;
+			} else if (reply.type === "failure") {
+				this.#send({ type: "turn_failed", message: "overloaded" });
+				goesOn = failures++ < RETRIES;
+				if (goesOn && this.#moment()) break;
+				if (!goesOn && this.#queued > 0) {
+					goesOn = true;
+					failures = 0;
+				}
+			} else if (reply.type === "message") {
+				failures = 0;
+				this.#told = [];
+				goesOn = reply.calls > 0 || this.#queued > 0;
+				this.#ask(this.#send({ type: "turn_ended", goesOn }));
 			}
-			const effects = this.#send({ type: "turn_ended", goesOn: reply.calls > 0 });
-			this.#ask(effects);
-			if (reply.calls === 0) break;
 		}
 		this.#told = [];
 		this.#send({ type: "settled" });
+	}
+
+	#request(): Reply {
+		const { acts, reply } = this.#world.request();
+		this.log.push(["turn", ...this.#told].join(" "));
+		for (const act of acts) this.#do(act);
+		return reply;
 	}
 
 	/** All calls of a batch are let through or not before the first of them starts. */
@@ -97,25 +102,31 @@ export class Loop {
 		const question = effects.find((effect) => effect.type === "ask");
 		if (question === undefined) return false;
 		this.log.push(`ask ${question.meter}`);
-		for (let isOpen = true; isOpen;) {
-			const next = this.#world.question();
-			if (next.type === "answer") this.#send({ type: "answered", answer: next.answer });
-			else if (next.type === "abort") this.#send({ type: "interrupted" });
-			else this.#do(next);
-			if (next.type === "abort") this.#isAborted = true;
-			isOpen = this.#sides.state.phase.name === "asking";
+		while (this.#sides.state.phase.name === "asking") {
+			const next = this.#isAborted ? undefined : this.#world.question();
+			if (next?.type === "answer") this.#send({ type: "answered", answer: next.answer });
+			else if (next) this.#do(next);
+			if (this.#isAborted) this.#send({ type: "interrupted" });
 		}
 		return true;
 	}
 
-	#moment(): void {
+	/** Something may happen; true if the run is aborted. */
+	#moment(): boolean {
 		const act = this.#world.moment();
 		if (act !== undefined) this.#do(act);
+		return this.#isAborted;
 	}
 
 	#do(act: Act): void {
 		if (act.type === "abort") this.#isAborted = true;
-		else for (const event of act.events) this.#send(event);
+		else if (act.type === "steer") this.#queued++;
+		else for (const event of act.events) if (!this.#isSet(event)) this.#send(event);
+	}
+
+	/** A limit that is in force already is not set again. */
+	#isSet(event: Event): boolean {
+		return event.type === "limit_set" && this.#sides.state.meters[event.meter].limit.max === event.max;
 	}
 
 	#send(event: Event): readonly Effect[] {

@@ -20,10 +20,10 @@ import { transition } from "../../src/core/breaker.ts";
 async function play(scope: Scope, attended: boolean, events: readonly Event[], world: World): Promise<string[]> {
 	const log: string[] = [];
 	let reply: Reply = { type: "failure" };
-	let real: Session | undefined;
 	const perform = async (act: Act | undefined): Promise<void> => {
-		if (act?.type === "abort") void real?.session.abort();
-		if (act?.type === "command") await real?.session.prompt(act.text);
+		if (act?.type === "abort") void real.session.abort();
+		if (act?.type === "steer") await real.session.prompt("and", { streamingBehavior: "steer" });
+		if (act?.type === "command") await real.session.prompt(act.text);
 	};
 
 	const before = (pi: ExtensionAPI): void => {
@@ -41,10 +41,10 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 	const after = (pi: ExtensionAPI): void => {
 		pi.on("context", async ({ messages }, { signal }) => {
 			if (signal?.aborted) return;
-			const since = messages.findLastIndex(({ role }) => role !== "custom");
-			const told = messages.slice(since + 1).map((message) => {
-				const isDemand = "content" in message && message.content === finalPass({ meter: "turns", limit: 0 });
-				return isDemand ? "demand" : "advise";
+			const since = messages.findLastIndex(({ role }) => role !== "custom" && role !== "user");
+			const told = messages.slice(since + 1).flatMap((message) => {
+				if (message.role !== "custom") return [];
+				return message.content === finalPass({ meter: "turns", limit: 0 }) ? ["demand"] : ["advise"];
 			});
 			const next = world.request();
 			log.push(["turn", ...told].join(" "));
@@ -55,28 +55,31 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 	const confirm: ExtensionUIContext["confirm"] = async (title, _message, options) => {
 		log.push(`ask ${title.startsWith("Turn") ? "turns" : "toolCalls"}`);
 		await setImmediate();
-		for (;;) {
+		while (!options?.signal?.aborted) {
 			const next = world.question();
 			if (next.type === "answer" && next.answer === "none") throw new Error("The dialog is gone.");
 			if (next.type === "answer") return next.answer === "yes";
 			await perform(next);
-			if (options?.signal?.aborted) return false;
 		}
+		return false;
 	};
 
 	const { meters, grace } = events.reduce((state, event) => transition(state, event)[0], fresh(attended));
 	const limits: { turns: Limit; toolCalls: Limit } = { turns: meters.turns.limit, toolCalls: meters.toolCalls.limit };
 	const limit = turnLimit({ ...limits, grace, onOutcome: (outcome) => log.push(JSON.stringify(outcome)) });
-	real = await session(scope, {
+	const real: Session = await session(scope, {
 		extensions: [before, limit, after],
 		...(attended ? { ui: { confirm } } : {}),
 		settings: { retry: { baseDelayMs: 1, maxRetries: RETRIES } },
 		reply: () => {
-			if (reply.type === "aborted") void real?.session.abort();
+			if (reply.type === "aborted") void real.session.abort();
 			if (reply.type === "failure") return { failure: { status: 529, message: "overloaded" } };
 			const calls = reply.type === "message" ? reply.calls : 0;
 			return { text: "text", calls: Array.from({ length: calls }, () => ({ name: "work", args: {} })) };
 		},
+	});
+	real.session.subscribe(({ type }) => {
+		if (type === "auto_retry_start") void perform(world.moment());
 	});
 	for (let next = world.idle(); next !== undefined; next = world.idle()) {
 		if (next.type !== "prompt") await perform(next);
@@ -87,6 +90,9 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 	return log;
 }
 
+/** Lines of all logs; of an outcome its kind. */
+const seen = new Set<string>();
+
 test("a real session shows what the spec says", async () => {
 	const script = fc.array(fc.oneof(...weighted), { maxLength: 40, size: "max" });
 	const property = fc.asyncProperty(setup, script, async ({ attended, events }, script) => {
@@ -94,10 +100,18 @@ test("a real session shows what the spec says", async () => {
 		const scope: Scope = { after: (undo) => undos.push(undo) };
 		try {
 			const expected = new Loop(attended, events, new World(script)).play();
+			for (const line of expected) seen.add(/"kind":"(\w+)"/.exec(line)?.[1] ?? line);
 			assert.deepEqual(await play(scope, attended, events, new World(script)), expected);
 		} finally {
 			for (const undo of undos) await undo();
 		}
 	});
-	await check(property, 200);
+	await check(property, 300);
+});
+
+test("in doing so every question is asked, every message given, every outcome reached", () => {
+	assert.deepEqual([...seen].filter((line) => !line.startsWith("turn advise ")).sort(), [
+		...["ask toolCalls", "ask turns", "call", "completed", "declined", "exhausted", "failed", "interrupted"],
+		...["synthesized", "turn", "turn advise", "turn demand", "wrapped_up"],
+	]);
 });

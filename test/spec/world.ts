@@ -8,6 +8,8 @@ import type { Answer, Event } from "../../src/core/state.ts";
 /** What can be done from outside at any moment. */
 export type Act =
 	| { readonly type: "abort" }
+	/** A person types into the run. */
+	| { readonly type: "steer" }
 	/** `/turn-limit …`, and what it means. */
 	| { readonly type: "command"; readonly text: string; readonly events: readonly Event[] };
 
@@ -45,7 +47,7 @@ export class World {
 		const acts: Act[] = [];
 		let calls = 0;
 		for (let event = this.#script.shift(); event !== undefined; event = this.#script.shift()) {
-			const act = actOf(event);
+			const act: Act | undefined = event.type === "prompted" ? { type: "steer" } : actOf(event);
 			if (act?.type === "abort") return { acts, reply: { type: "aborted" } };
 			if (act !== undefined) acts.push(act);
 			if (event.type === "turn_failed") return { acts, reply: { type: "failure" } };
