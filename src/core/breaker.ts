@@ -51,7 +51,7 @@ function transitionRun(state: State, phase: Active, event: Event): Step {
 	switch (event.type) {
 		case "turn_ended": {
 			if (turn !== "open") return [state, []];
-			const ended = withRun(state, { turn: "ended" });
+			const ended = withRun(event.answered ? withAnswer(state) : state, { turn: "ended" });
 			return event.goesOn ? boundary(ended) : [ended, []];
 		}
 		case "turn_failed":
@@ -170,8 +170,10 @@ function boundary(state: State): Step {
 			return [{ ...told, advice: "given" }, [advice(next)]];
 		}
 		case "finishing":
-			if (phase.turns >= FINAL_TURNS)
-				return stop(state, phase, { kind: "exhausted", ...phase.trip }, { type: "abort" });
+			if (phase.turns >= FINAL_TURNS) {
+				const kind = phase.answered ? "synthesized" : "exhausted";
+				return stop(state, phase, { kind, ...phase.trip }, { type: "abort" });
+			}
 			return phase.told ? [state, []] : [{ ...state, phase: { ...phase, told: true } }, [{ type: "synthesize" }]];
 		case "stopped":
 			return [state, [{ type: "abort" }]];
@@ -220,7 +222,7 @@ function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip): State
 		return { ...state, phase: { name: "stopped", run, verdict } };
 	}
 	const told = meter !== "turns";
-	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, told } };
+	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, told, answered: false } };
 }
 
 function isWrapUpDue(state: State): boolean {
@@ -263,6 +265,11 @@ function charge(state: State, run: Run, id: MeterId): State {
 	const spent = { ...run.spent, [id]: run.spent[id] + 1 };
 	const pass = run.pass === id ? undefined : run.pass;
 	return withRun(withMeter(state, id, { ...meter, used: meter.used + 1 }), { spent, pass });
+}
+
+function withAnswer(state: State): State {
+	const { phase } = state;
+	return phase.name === "finishing" ? { ...state, phase: { ...phase, answered: true } } : state;
 }
 
 function withRun(state: State, change: Partial<Run>): State {

@@ -19,12 +19,14 @@ export interface Trip {
 	readonly limit: Max;
 }
 
-/** Why a run was stopped before it ended by itself. */
+/** How a run ended that a limit, the user or a failure ended. */
 export type Verdict =
 	/** A person was asked and did not continue: an explicit no, or no answer at all. */
 	| ({ readonly kind: "declined"; readonly answered: boolean } & Trip)
 	/** Nobody to ask, or no answer in the final pass. */
 	| ({ readonly kind: "exhausted" } & Trip)
+	/** With an answer in the final pass. */
+	| ({ readonly kind: "synthesized" } & Trip)
 	/** The user aborted. */
 	| { readonly kind: "interrupted" }
 	/** The provider failed for good, or the breaker itself did. */
@@ -34,9 +36,7 @@ export type Verdict =
 type Ending =
 	| { readonly kind: "completed" }
 	/** After the wrap-up. */
-	| ({ readonly kind: "wrapped_up" } & Trip)
-	/** With an answer in the final pass. */
-	| ({ readonly kind: "synthesized" } & Trip);
+	| ({ readonly kind: "wrapped_up" } & Trip);
 
 /** How a run ended: one value per run. */
 export type Outcome = Spent & (Ending | Verdict);

@@ -42,6 +42,8 @@ interface Finishing {
 	readonly trip: Trip;
 	readonly turns: number;
 	readonly told: boolean;
+	/** The answer that is due has been given; what follows is for messages that were queued. */
+	readonly answered: boolean;
 }
 
 export interface State {
@@ -61,8 +63,8 @@ export type Event =
 	| { readonly type: "prompted" }
 	/** The host is about to request a turn from the model; the first one of a run starts the run. */
 	| { readonly type: "turn_requested" }
-	/** `goesOn`: the host will request another turn unless it is stopped. */
-	| { readonly type: "turn_ended"; readonly goesOn: boolean }
+	/** `goesOn`: the host will request another turn unless it is stopped. `answered`: the model called no tool. */
+	| { readonly type: "turn_ended"; readonly goesOn: boolean; readonly answered?: boolean }
 	/** The request failed, or the host takes the answer back: it repeats the turn, or gives up. */
 	| { readonly type: "turn_failed"; readonly message: string }
 	| { readonly type: "tool_call_requested"; readonly call: string }

@@ -26,12 +26,20 @@ export interface Adapter {
 	retire(successor: Promise<Successor | undefined>): void;
 }
 
+/** What was slipped into the requests of one turn. */
+interface Slipped {
+	readonly texts: readonly string[];
+	readonly withdraw: () => void;
+}
+
+const NOTHING: Slipped = { texts: [], withdraw: () => {} };
+
 export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Adapter {
 	const handlers = new Map<string, (event: never, ctx: Context) => Promise<unknown>>();
 	const terminated = new Set<string>();
 	let retired: Promise<Successor | undefined> | undefined;
 	let byPerson = false;
-	let withdraw: (() => void) | undefined;
+	let slipped = NOTHING;
 
 	/** A circuit breaker that fails open is none: whatever goes wrong in a handler stops the run. */
 	function guard<E, R>(name: string, handler: (event: E, ctx: Context) => R | Promise<R>, block?: () => R) {
@@ -69,9 +77,10 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 
 	pi.on(
 		"turn_start",
-		guard("turn_start", async (_event, ctx) => {
+		guard("turn_start", async (event, ctx) => {
 			terminated.clear();
-			await driver.admit({ type: "turn_requested" }, ctx);
+			const admitted = await driver.admit({ type: "turn_requested" }, ctx);
+			if (admitted === undefined) await (await retired)?.("turn_start", event);
 			slipIn();
 		}),
 	);
@@ -80,9 +89,12 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 		"tool_call",
 		guard(
 			"tool_call",
-			async ({ toolName, input }, ctx) => {
-				const call = callText(toolName, input);
-				return (await driver.admit({ type: "tool_call_requested", call }, ctx)) ? undefined : blocked();
+			async (event, ctx) => {
+				const call = callText(event.toolName, event.input);
+				const admitted = await driver.admit({ type: "tool_call_requested", call }, ctx);
+				const successor = admitted === undefined ? await retired : undefined;
+				if (successor) return (await successor("tool_call", event)) as ReturnType<typeof blocked> | undefined;
+				return admitted ? undefined : blocked();
 			},
 			blocked,
 		),
@@ -119,10 +131,14 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 				return undefined;
 			}
 			await driver.step({ type: "grace_set", grace: surface.grace(ctx) }, ctx);
-			await driver.step({ type: "turn_ended", goesOn: goesOn(event, terminated) }, ctx);
-			withdraw?.();
-			const told = driver.takeOutbox().map((text) => ({ type: "custom_message" as const, ...telling(text) }));
-			return told.length > 0 ? { entries: [...event.entries, ...told] } : undefined;
+			const isGoingOn = goesOn(event, terminated);
+			const answered = event.toolResults.length === 0;
+			await driver.step({ type: "turn_ended", goesOn: isGoingOn, answered }, ctx);
+			const slipped = takeBack();
+			// What was slipped in stays in sight only if the transcript holds it from now on.
+			const told = [...(isGoingOn && !isClosed(driver.state) ? slipped : []), ...driver.takeOutbox()];
+			const entries = told.map((text) => ({ type: "custom_message" as const, ...telling(text) }));
+			return entries.length > 0 ? { entries: [...event.entries, ...entries] } : undefined;
 		}),
 	);
 
@@ -148,7 +164,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 	pi.on(
 		"agent_settled",
 		guard("agent_settled", async (_event, ctx) => {
-			withdraw?.();
+			takeBack();
 			driver.takeOutbox();
 			await driver.step({ type: "settled" }, ctx);
 		}),
@@ -163,10 +179,17 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 
 	/** What no turn's end can carry any more goes with the request of this turn, and of its retries. */
 	function slipIn(): void {
-		const messages = driver.takeOutbox().map((text) => ({ role: "custom" as const, ...telling(text), timestamp: 0 }));
-		if (messages.length === 0) return;
-		withdraw?.();
-		withdraw = pi.on("context", (event) => ({ messages: [...event.messages, ...messages] }));
+		const texts = [...takeBack(), ...driver.takeOutbox()];
+		if (texts.length === 0) return;
+		const messages = texts.map((text) => ({ role: "custom" as const, ...telling(text), timestamp: 0 }));
+		slipped = { texts, withdraw: pi.on("context", (event) => ({ messages: [...event.messages, ...messages] })) };
+	}
+
+	function takeBack(): readonly string[] {
+		const { texts, withdraw } = slipped;
+		withdraw();
+		slipped = NOTHING;
+		return texts;
 	}
 
 	function blocked() {

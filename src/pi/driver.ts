@@ -23,12 +23,13 @@ export interface Edge {
 export interface Driver {
 	state: State;
 	step(event: Event, ctx: Context): Promise<readonly Effect[]>;
-	/** Makes a request of the gate until it is decided; true if it may go ahead. */
-	admit(request: Event, ctx: Context): Promise<boolean>;
+	/** Makes a request of the gate until it is decided: may it go ahead? Undefined if we were let go meanwhile. */
+	admit(request: Event, ctx: Context): Promise<boolean | undefined>;
 	/** What is to be told to the model with its next request; it is then no longer waiting. */
 	takeOutbox(): string[];
 	/** Shows a line as the widget; none clears it. */
 	show(line: string | undefined, ctx: Context): void;
+	readonly isShowing: boolean;
 	/** Something went wrong where we should decide: the run is over, whatever else cannot be done any more. */
 	fail(error: unknown): void;
 	/** Takes the open question away without an answer: somebody else decides from here. */
@@ -61,7 +62,8 @@ export function drive(initial: State, edge: Edge): Driver {
 				if (ctx.signal?.aborted) await driver.step({ type: "interrupted" }, ctx);
 				const effects = await driver.step(request, ctx);
 				const has = (...types: Effect["type"][]): boolean => effects.some(({ type }) => types.includes(type));
-				if (isLetGo || !has("ask", "hold")) return !has("ask", "hold", "refuse", "abort");
+				if (isLetGo) return undefined;
+				if (!has("ask", "hold")) return !has("refuse", "abort");
 			}
 		},
 
@@ -75,6 +77,10 @@ export function drive(initial: State, edge: Edge): Driver {
 			if (!ctx.hasUI || line === shown) return;
 			shown = line;
 			ctx.ui.setWidget(NAME, line === undefined ? undefined : [line]);
+		},
+
+		get isShowing() {
+			return shown !== undefined;
 		},
 
 		fail(error) {

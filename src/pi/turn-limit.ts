@@ -67,8 +67,10 @@ export function install(pi: Pi, options: Options): () => State {
 	pi.on("session_start", async (_event, ctx) => await begin(ctx));
 
 	pi.on("session_tree", async (_event, ctx) => {
-		chosen.load(ctx);
+		const problems = chosen.load(ctx);
 		await apply(ctx);
+		if (driver.isShowing) showIdle(ctx);
+		if (problems.length > 0) tellOnce(problems.join("\n"), ctx);
 	});
 
 	pi.on("session_shutdown", async ({ reason }, ctx) => {
@@ -167,6 +169,10 @@ export function install(pi: Pi, options: Options): () => State {
 				tell(wording.raisedText(driver.state, command.meter, command.by), "info", ctx);
 			}
 		}
+		showIdle(ctx);
+	}
+
+	function showIdle(ctx: Context): void {
 		if (driver.state.phase.name === "idle") driver.show(wording.idleWidget(driver.state), ctx);
 	}
 

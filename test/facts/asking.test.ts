@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
@@ -93,6 +93,43 @@ test("a slash command of an extension fires no input, and runs while the agent s
 	await rpc.prompt("/ping now");
 	assert.equal(rpc.notifications[0]?.message, "pong now");
 	assert.equal((await rpc.close()).stderr, "go rpc undefined\n");
+});
+
+/** Tells when a run is about to start, and who started it as far as pi says. */
+function starts(pi: ExtensionAPI): void {
+	pi.on("before_agent_start", (event) => {
+		console.error("start", (event as { messageType?: string }).messageType);
+	});
+}
+
+test("before_agent_start follows the input of a prompt that starts a run", async (t) => {
+	const [input, start, ...others] = await said(t, [tells, starts]);
+	assert.equal(input, "go interactive undefined");
+	assert.match(start ?? "", /^start (?!custom)/);
+	assert.deepEqual(others, []);
+});
+
+test("before_agent_start does not fire for a prompt that an extension answers itself", async (t) => {
+	const handles = (pi: ExtensionAPI): void => void pi.on("input", () => ({ action: "handled" }));
+	const pi = await bare(t, [tells, starts, handles], { model: [mark()] });
+	const { stderr } = await pi.print("go");
+	assert.equal(stderr, "go interactive undefined\n");
+	assert.equal(pi.model.requests.length, 0);
+});
+
+test("before_agent_start of a run that an extension starts with a message of its own says custom, if it fires", async (t) => {
+	const wakes = (pi: ExtensionAPI): void => {
+		let left = 1;
+		const message = { customType: "wake-up", content: "again", display: true };
+		pi.on("agent_settled", () => {
+			if (left-- > 0) pi.sendMessage(message, { triggerTurn: true });
+		});
+	};
+	const pi = await bare(t, [starts, wakes], { model: endless(text("done")) });
+	const [first, ...others] = (await pi.print("go")).stderr.trimEnd().split("\n");
+	assert.equal(pi.model.requests.length, 2);
+	assert.match(first ?? "", /^start (?!custom)/);
+	for (const other of others) assert.equal(other, "start custom");
 });
 
 // Who can be asked
@@ -201,13 +238,4 @@ test("session_shutdown fires when the rpc client goes away, also while it is ask
 	assert.equal((await rpc.close()).code, 0);
 	assert.equal(readFileSync(join(pi.cwd, "reasons"), "utf8"), "quit\n");
 	assert.equal(pi.model.requests.length, 0);
-});
-
-test("a person's prompt that an extension answers itself fires input and starts no run", async (t) => {
-	const handles = (pi: ExtensionAPI): void => void pi.on("input", () => ({ action: "handled" }));
-	const pi = await bare(t, [tells, handles, leaves], { model: [mark()] });
-	const { stderr } = await pi.print("go");
-	assert.equal(stderr, "go interactive undefined\n");
-	assert.equal(pi.model.requests.length, 0);
-	assert.ok(existsSync(join(pi.cwd, "reasons")));
 });

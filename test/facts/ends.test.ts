@@ -70,7 +70,7 @@ for (const [signal, code] of [
 	["SIGHUP", 129],
 ] as const) {
 	test(`after ${signal} a process exit listener is given ${code}`, async (t) => {
-		const tells = (_pi: ExtensionAPI): void => {
+		const tells = (): void => {
 			process.once("exit", (code) => console.error("pi says", code));
 		};
 		const pi = await bare(t, tells, { model: [held(text("never"))] });
@@ -92,31 +92,30 @@ test("console.error goes to stderr, and stdout stays pi's", async (t) => {
 
 // What was queued
 
-test("over rpc what was queued survives an abort, and hasPendingMessages tells so when pi has settled", async (t) => {
-	const tells = (pi: ExtensionAPI): void => {
-		pi.on("agent_settled", (_event, ctx) => ctx.ui.notify(String(ctx.hasPendingMessages())));
-	};
-	const abortsOnce = (pi: ExtensionAPI): void => {
-		let left = 1;
-		pi.on("turn_end", (_event, ctx) => {
-			if (left-- > 0) ctx.abort();
-		});
-	};
-	const slow = held();
-	const pi = await bare(t, [tells, abortsOnce], { model: [slow, text("done")] });
-	const rpc = await pi.rpc();
-	await rpc.prompt("go");
-	await pi.model.arrival(1);
-	await rpc.steer("look left");
-	slow.release();
-	await rpc.settled();
-	await rpc.run("again");
-	assert.deepEqual(
-		rpc.notifications.map(({ message }) => message),
-		["true", "false"],
-	);
-	assert.equal(pi.model.requests[1]?.count("look left"), 1);
-});
+for (const kind of ["steer", "followUp"] as const) {
+	test(`over rpc a message (${kind}) that is queued at an abort is pending then, and the model sees it after the next prompt`, async (t) => {
+		const abortsOnce = (pi: ExtensionAPI): void => {
+			let left = 1;
+			pi.on("turn_end", (_event, ctx) => {
+				ctx.ui.notify(String(ctx.hasPendingMessages()));
+				if (left-- > 0) ctx.abort();
+			});
+		};
+		const slow = held();
+		const pi = await bare(t, abortsOnce, { model: [slow, text("one"), text("two")] });
+		const rpc = await pi.rpc();
+		await rpc.prompt("go");
+		await pi.model.arrival(1);
+		await rpc[kind]("look left");
+		slow.release();
+		await rpc.settled();
+		assert.equal(rpc.notifications[0]?.message, "true");
+		assert.equal(pi.model.requests.length, 1);
+		await rpc.run("again");
+		assert.equal(pi.model.requests.at(-1)?.count("look left"), 1);
+		assert.equal(rpc.notifications.at(-1)?.message, "false");
+	});
+}
 
 test("in the terminal an abort puts what was queued back into the editor, and nothing is pending", async (t) => {
 	const tells = (pi: ExtensionAPI): void => {
@@ -134,16 +133,22 @@ test("in the terminal an abort puts what was queued back into the editor, and no
 	await tui.shows(/─\nlook left\n─/);
 });
 
-test("in the terminal a message with our reason that says aborted is shown without a hint to report a bug", async (t) => {
-	const shown = async (...extensions: ((pi: ExtensionAPI) => void)[]): Promise<string> => {
-		const tells = (pi: ExtensionAPI): void => void pi.on("agent_settled", (_event, ctx) => ctx.ui.notify("settled"));
-		const pi = await bare(t, [...extensions, tells], { model: endless() });
+for (const [stopReason, hint] of [
+	["error", true],
+	["aborted", false],
+] as const) {
+	test(`in the terminal a reason of ours that says ${stopReason} is shown ${hint ? "with" : "without"} a hint to report a bug`, async (t) => {
+		const explains = (pi: ExtensionAPI): void => {
+			pi.on("message_end", ({ message }) => {
+				if (message.role !== "assistant" || message.stopReason !== "error") return undefined;
+				const stopReason = process.env["STOP_REASON"] as "error" | "aborted";
+				return { message: { ...message, stopReason, errorMessage: "My reason." } };
+			});
+			pi.on("agent_settled", (_event, ctx) => ctx.ui.notify("settled"));
+		};
+		const pi = await bare(t, [aborts, explains], { model: endless(), env: { STOP_REASON: stopReason } });
 		const tui = await pi.terminal();
 		tui.type("go\r");
-		return tui.shows("settled");
-	};
-	assert.match(await shown(aborts), /report|bug/i);
-	const screen = await shown(aborts, explains);
-	assert.match(screen, /My reason\./);
-	assert.doesNotMatch(screen, /report|bug/i);
-});
+		assert.equal(/sends a report/.test(await tui.shows("settled")), hint);
+	});
+}

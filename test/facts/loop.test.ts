@@ -10,7 +10,9 @@ const full: Reply = { ...mark(), usage: { prompt: 8_100 } };
 
 test("handlers are awaited: a dialog in turn_start holds the request", async (t) => {
 	const pi = await bare(t, (pi) => {
-		pi.on("turn_start", async (_event, ctx) => void (await ctx.ui.confirm("Wait?", "")));
+		pi.on("turn_start", async (_event, ctx) => {
+			await ctx.ui.confirm("Wait?", "");
+		});
 	});
 	const rpc = await pi.rpc();
 	await rpc.prompt("go");
@@ -24,7 +26,9 @@ test("handlers are awaited: a dialog in turn_start holds the request", async (t)
 
 test("handlers are awaited: a dialog in turn_end holds the compaction that is due", async (t) => {
 	const extension = (pi: ExtensionAPI): void => {
-		pi.on("turn_end", async (_event, ctx) => void (await ctx.ui.confirm("Wait?", "")));
+		pi.on("turn_end", async (_event, ctx) => {
+			await ctx.ui.confirm("Wait?", "");
+		});
 	};
 	const pi = await bare(t, extension, { ...small, model: [full, text("done")] });
 	const rpc = await pi.rpc();
@@ -163,6 +167,17 @@ test("session_before_compact tells a compaction that the person asks for from on
 		rpc.notifications.map(({ message }) => message),
 		["threshold", "manual"],
 	);
+});
+
+test("session_compact says that the turn is repeated after an answer that the context cut off, and only then", async (t) => {
+	const tells = (pi: ExtensionAPI): void => {
+		pi.on("session_compact", ({ reason, willRetry }) => console.error(reason, willRetry));
+	};
+	const truncated: Reply = { ...text("half an answ"), stop: "length" };
+	const pi = await bare(t, tells, { ...small, model: [mark(), truncated, text("done")] });
+	assert.equal((await pi.print("go")).stderr, "overflow true\n");
+	assert.deepEqual(kinds(pi), ["turn", "turn", "summary", "turn"]);
+	assert.deepEqual(await said(t, tells, { ...small, model: [full, text("done")] }), ["threshold false"]);
 });
 
 test("cache_warming_decision: stop prevents warming", async (t) => {

@@ -14,8 +14,8 @@ function advises(pi: ExtensionAPI): void {
 test("a custom message entry returned from turn_end is in the very next request, as a user message", async (t) => {
 	const pi = await bare(t, advises, { model: [mark(), text("done")] });
 	await pi.print("go");
-	assert.deepEqual(pi.model.requests[1]?.texts("user"), ["go", "Be brief."]);
-	assert.equal(pi.model.requests[1]?.last, "Be brief.");
+	const next = pi.model.requests[1];
+	assert.deepEqual([next?.texts("user"), next?.last], [["go", "Be brief."], "Be brief."]);
 });
 
 test("a custom message entry returned from turn_end stands before what the user has queued", async (t) => {
@@ -110,6 +110,9 @@ test("message_end of an answer has its cost, from the model's prices", async (t)
 		});
 	};
 	const modelFields = { cost: { input: 2, output: 3, cacheRead: 0, cacheWrite: 0 } };
-	const pi = await bare(t, tells, { model: [{ ...text("done"), usage: { prompt: 1000, completion: 100 } }], modelFields });
+	const pi = await bare(t, tells, {
+		model: [{ ...text("done"), usage: { prompt: 1000, completion: 100 } }],
+		modelFields,
+	});
 	assert.equal((await pi.print("go")).stderr, "0.002300\n");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { endless, text } from "../harness/index.ts";
+import { endless, held, reloader, text } from "../harness/index.ts";
 import { during } from "../harness/scenes.ts";
 import { bare, said } from "./bare.ts";
 
@@ -43,23 +43,65 @@ test("a reload in the middle of a run makes a new instance, which sees the rest 
 	);
 });
 
-test("a new session makes a new instance in the same process", async (t) => {
+test("while a reload is under way the events of the run reach the old instance", async (t) => {
+	const lingers = (pi: ExtensionAPI): void => {
+		const slot = globalThis as { instances?: number };
+		const n = (slot.instances = (slot.instances ?? 0) + 1);
+		const turnEnded = new Promise<void>((ended) => {
+			pi.on("turn_end", (_event, ctx) => {
+				ctx.ui.notify(`${n} turn_end`);
+				ended();
+			});
+		});
+		pi.on("session_shutdown", async (_event, ctx) => {
+			ctx.ui.notify(`${n} leaves`);
+			if (n === 1) await turnEnded;
+		});
+	};
+	const slow = held(text("done"));
+	const pi = await bare(t, [lingers, reloader], { model: [slow] });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	await pi.model.arrival(1);
+	const reloaded = rpc.send({ type: "prompt", message: "/reload-now" });
+	await rpc.until("shutdown", () => rpc.notifications.length > 0);
+	slow.release();
+	await reloaded;
+	assert.deepEqual(
+		rpc.notifications.map(({ message }) => message),
+		["1 leaves", "1 turn_end"],
+	);
+});
+
+test("a new session makes a new instance in the same process, and its session_start may come twice", async (t) => {
 	const counts = (pi: ExtensionAPI): void => {
 		const slot = globalThis as { instances?: number };
 		const n = (slot.instances = (slot.instances ?? 0) + 1);
-		for (const name of ["session_start", "session_shutdown"] as const) {
-			pi.on(name as "session_start", ({ reason }, ctx) => {
-				console.error(n, name, reason, ctx.sessionManager.getSessionId().length > 0);
-			});
-		}
+		pi.on("session_start", ({ reason }) => console.error(n, "session_start", reason));
+		pi.on("session_shutdown", ({ reason }) => console.error(n, "session_shutdown", reason));
 	};
 	const pi = await bare(t, counts);
 	const rpc = await pi.rpc();
 	await rpc.newSession();
-	assert.deepEqual((await rpc.close()).stderr.trimEnd().split("\n"), [
-		...["1 session_start startup true", "1 session_shutdown new true"],
-		...["2 session_start new true", "2 session_shutdown quit true"],
-	]);
+	const lines = (await rpc.close()).stderr.trimEnd().split("\n");
+	assert.deepEqual(
+		[...new Set(lines)],
+		["1 session_start startup", "1 session_shutdown new", "2 session_start new", "2 session_shutdown quit"],
+	);
+});
+
+test("sessions have ids, each its own, and a reload keeps it", async (t) => {
+	const tells = (pi: ExtensionAPI): void => {
+		pi.on("session_start", (_event, ctx) => ctx.ui.notify(ctx.sessionManager.getSessionId()));
+	};
+	const pi = await bare(t, [tells, reloader]);
+	const rpc = await pi.rpc();
+	await rpc.prompt("/reload-now");
+	const [first, reloaded] = rpc.notifications.map(({ message }) => message);
+	await rpc.newSession();
+	const other = rpc.notifications.at(-1)?.message;
+	assert.equal(reloaded, first);
+	assert.notEqual(other, first);
 });
 
 // Entries
@@ -74,7 +116,11 @@ function notes(pi: ExtensionAPI): void {
 			return Promise.resolve(ctx.ui.notify(found.join(", ")));
 		},
 	});
-	pi.registerCommand("go-to", { handler: async (id, ctx) => void (await ctx.navigateTree(id)) });
+	pi.registerCommand("go-to", {
+		handler: async (id, ctx) => {
+			await ctx.navigateTree(id);
+		},
+	});
 	pi.on("session_shutdown", () => pi.appendEntry("note", "goodbye"));
 	pi.on("session_tree", (_event, ctx) => ctx.ui.notify("moved"));
 }
@@ -136,16 +182,16 @@ test("an appended entry appears in the json stream", async (t) => {
 function paced(pi: ExtensionAPI): void {
 	pi.registerFlag("pace", { type: "string", description: "How fast" });
 	console.error("loaded", pi.getFlag("pace"));
-	pi.on("session_start", () => console.error("started", pi.getFlag("pace")));
+	pi.on("session_start", () => console.error("started", JSON.stringify(pi.getFlag("pace"))));
 }
 
 for (const [args, value] of [
 	[[], "undefined"],
-	[["--pace", "slow"], "slow"],
-	[["--pace=slow"], "slow"],
-	[["--pace="], ""],
+	[["--pace", "slow"], '"slow"'],
+	[["--pace=slow"], '"slow"'],
+	[["--pace="], '""'],
 ] as const) {
-	test(`a flag given as [${args.join(" ")}] is there from session_start on: "${value}"`, async (t) => {
+	test(`a flag given as [${args.join(" ")}] is there from session_start on: ${value}`, async (t) => {
 		assert.deepEqual(await said(t, paced, { args }), ["loaded undefined", `started ${value}`]);
 	});
 }

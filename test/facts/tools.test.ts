@@ -59,7 +59,8 @@ test("in a batch every call passes tool_call, one after the other, before the fi
 });
 
 test("calls of unknown tools and with invalid arguments do not reach tool_call", async (t) => {
-	const tells = (pi: ExtensionAPI): void => void pi.on("tool_call", ({ input }) => console.error(JSON.stringify(input)));
+	const tells = (pi: ExtensionAPI): void =>
+		void pi.on("tool_call", ({ input }) => console.error(JSON.stringify(input)));
 	const batch = calls(call("noSuchTool"), call("goOn", { how: ["wrong"] }), call("goOn", { how: "well" }));
 	assert.deepEqual(await said(t, [tells, tools], { model: [batch, text("done")] }), ['{"how":"well"}', "goOn runs"]);
 });
@@ -95,7 +96,10 @@ test("turn_end carries the results of the turn's tool calls, by id", async (t) =
 		const ids: string[] = [];
 		pi.on("tool_execution_end", ({ toolCallId }) => void ids.push(toolCallId));
 		pi.on("turn_end", ({ toolResults }) =>
-			console.error(toolResults.length, toolResults.every(({ toolCallId }) => ids.includes(toolCallId))),
+			console.error(
+				toolResults.length,
+				toolResults.every(({ toolCallId }) => ids.includes(toolCallId)),
+			),
 		);
 	};
 	assert.deepEqual(await said(t, tells, { model: [mark("a", "b"), text("done")] }), ["2 true", "0 true"]);

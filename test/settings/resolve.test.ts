@@ -12,7 +12,7 @@ type Given = { readonly [S in (typeof SOURCES)[number]]?: Place["values"] };
 const fallback = defaults(false);
 
 function place(source: (typeof SOURCES)[number], values: Place["values"] = {}): Place {
-	return { values, name: (key) => `${source}'s ${key}`, yieldsToProject: source === "user" };
+	return { values, name: (key) => `${source}'s ${key}`, ...(source === "user" && { yieldsToProject: true }) };
 }
 
 function resolved(given: Given): ReturnType<typeof resolve> {

@@ -323,7 +323,7 @@ promise("WhatHappenedLastDecides: the outcome names what ended the run", (moment
 		if (startsRun(moment)) [stop, isFailed, isAdvised] = [undefined, false, false];
 		if (METER_IDS.some((id) => continues(moment, id))) isAdvised = false;
 		if (isAdvice(moment)) isAdvised = true;
-		if (event.type === "turn_failed" && isOpen(before)) isFailed = true;
+		if (event.type === "turn_failed" && (from === "running" || from === "finishing")) isFailed = true;
 		if (event.type === "turn_requested" && isOpen(after)) isFailed = false;
 		const isOver = (event.type === "shut_down" || event.type === "settled") && from === "asking";
 		if (

@@ -30,10 +30,10 @@ class Driver extends core.Driver {
 		return effects;
 	}
 
-	/** How the run ended. */
+	/** What was done, and how the run ended. */
 	ended(event: Event): string {
-		const end = outcome(this.send(event));
-		return end === undefined ? "not" : `${end.kind}, ${end.turns} turns`;
+		const effects = this.send(event);
+		return [...effects.map(({ type }) => type), outcome(effects)?.kind].join(" ");
 	}
 }
 
@@ -136,17 +136,12 @@ rule(
 	},
 	3,
 );
-rule(
-	"RunSettles: a run that ends by itself is completed",
-	running(),
-	(run) => run.ended(SETTLED),
-	"completed, 1 turns",
-);
+rule("RunSettles: a run that ends by itself is completed", running(), (run) => run.ended(SETTLED), "end completed");
 rule(
 	"HostSettlesAtTheQuestion: a question that outlives its run was not answered",
 	asked(),
 	(run) => run.ended(SETTLED),
-	"declined, 1 turns",
+	"close_question abort end declined",
 );
 
 // Turns
@@ -328,9 +323,19 @@ rule(
 rule("RunIsInterrupted: the user aborted", running(), (run) => [run.send(INTERRUPTED), run.phase], [[], "stopped"]);
 rule("BreakerFails: the run is aborted", running(), (run) => [run.send(BROKE), run.phase], [[ABORT], "stopped"]);
 rule("BreakerFailsAfterTheStop: the run is aborted again", stopped(), (run) => run.send(BROKE), [ABORT]);
-rule("SessionEnds: in the middle of a run", running(), (run) => run.ended(SHUT_DOWN), "interrupted, 1 turns");
-rule("SessionEndsAtTheQuestion: nobody answered", asked(), (run) => run.ended(SHUT_DOWN), "declined, 1 turns");
-rule("SessionEndsAfterTheStop: the verdict stands", stopped(), (run) => run.ended(SHUT_DOWN), "exhausted, 1 turns");
+rule(
+	"SessionEnds: in the middle of a run, which is aborted",
+	running(),
+	(run) => run.ended(SHUT_DOWN),
+	"abort end interrupted",
+);
+rule(
+	"SessionEndsAtTheQuestion: nobody answered",
+	asked(),
+	(run) => run.ended(SHUT_DOWN),
+	"close_question abort end declined",
+);
+rule("SessionEndsAfterTheStop: the verdict stands", stopped(), (run) => run.ended(SHUT_DOWN), "abort end exhausted");
 rule("RunIsStopped: a final pass that is interrupted too", finishing(), (run) => [run.send(INTERRUPTED), run.phase], [
 	[],
 	"stopped",
