@@ -1,0 +1,2 @@
+/** The least that an extension can be. */
+export default function (): void {}

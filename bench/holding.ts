@@ -1,0 +1,119 @@
+/** Does the limit hold, is the answer kept, does somebody learn why? Counted where every request arrives. */
+import { fileURLToPath } from "node:url";
+import {
+	bash,
+	calls,
+	fail,
+	host,
+	type HostOptions,
+	mark,
+	type Reply,
+	type Request,
+	text,
+} from "../test/harness/index.ts";
+import type { Scope } from "../test/harness/wait.ts";
+import { table } from "./figures.ts";
+
+interface Scenario {
+	readonly name: string;
+	/** The limit, and of what. */
+	readonly limit: number;
+	readonly of?: "tool calls";
+	/** The turn after which it is reached, if that is another number. */
+	readonly gate?: number;
+	readonly env?: Record<string, string>;
+	readonly options?: Pick<HostOptions, "modelFields" | "settings">;
+	readonly mode?: "json";
+	readonly model: (n: number, request: Request) => Reply;
+}
+
+/** A model that nobody stops is stopped by its script. */
+const END = 40;
+
+const answer = text("The answer.");
+
+/** A reply which reports so many tokens that a compaction is due. */
+const full: Reply = { ...mark(), usage: { prompt: 9_000 } };
+
+const three = calls(...["a", "b", "c"].map((label) => bash(`echo ${label} >> marks`)));
+
+const synthesize = { PI_TURN_LIMIT_POLICY: "synthesize" };
+
+const scenarios: readonly Scenario[] = [
+	{ name: "endless loop", limit: 5, model: () => mark() },
+	{ name: "flapping provider: every 4th request fails", limit: 5, model: (n) => (n % 4 === 0 ? fail(529) : mark()) },
+	{ name: "finish at the cap", limit: 5, model: (n) => (n < 5 ? mark() : answer) },
+	{ name: "cap 1", limit: 1, model: () => answer },
+	{ name: "json exit", limit: 5, mode: "json", model: () => mark() },
+	{
+		name: "batch of calls: 3 per turn",
+		...{ limit: 7, of: "tool calls", gate: 3, env: { PI_MAX_TURNS: "25", PI_TURN_LIMIT_TOOLS: "7" } },
+		model: () => three,
+	},
+	{ name: "final pass, obedient", limit: 5, env: synthesize, model: (_n, r) => (told(r) ? answer : mark()) },
+	{ name: "final pass, stubborn", limit: 5, env: synthesize, model: () => mark() },
+	{
+		name: "compaction due at the limit",
+		limit: 5,
+		options: {
+			modelFields: { contextWindow: 10_000 },
+			settings: { compaction: { reserveTokens: 2_000, keepRecentTokens: 1 } },
+		},
+		model: (n) => (n < 4 ? mark() : full),
+	},
+];
+
+/** Our instruction for the final pass. */
+function told(request: Request): boolean {
+	return request.count("Answer now") > 0;
+}
+
+const textbook = fileURLToPath(import.meta.resolve("./textbook.ts"));
+
+const subjects: Record<string, HostOptions> = {
+	"no extension": { extension: false },
+	textbook: { extension: false, before: [textbook] },
+	"pi-turn-limit": {},
+};
+
+export async function holding(t: Scope): Promise<string> {
+	const rows: string[][] = [];
+	for (const scenario of scenarios) {
+		for (const [subject, options] of Object.entries(subjects)) rows.push(await row(t, scenario, subject, options));
+	}
+	const head = ["scenario", "subject", "allowed", "spent", "requests after the gate", "answer kept", "reason told"];
+	return `## Holding
+
+A real pi, a scripted model that sees every request. Without a limit the script ends the run after ${END} requests.
+*Requests after the gate*: turns, summaries and cache warming that left after the allowed turns were spent, or after the
+last turn if the subject stopped earlier. The policy of the final pass allows 2. *Answer kept*: of the answer that the model gave.
+
+${table([...head, "exit code"], rows)}`;
+}
+
+async function row(t: Scope, scenario: Scenario, subject: string, options: HostOptions): Promise<string[]> {
+	const { name, limit, of, gate = limit, env, model, mode } = scenario;
+	const completed: Request[] = [];
+	const script = (request: Request, n: number): Reply => {
+		const reply = n > END ? text("Ended by the script.") : model(n, request);
+		if (!reply.failure) completed.push(request);
+		return reply;
+	};
+	const limits = { PI_MAX_TURNS: String(limit), PI_TURN_LIMIT_GRACE: "0", ...env };
+	const pi = await host(t, { ...options, ...scenario.options, model: script, env: limits });
+	const { stdout, stderr, code } = await (mode === "json" ? pi.json("go") : pi.print("go"));
+	const { requests } = pi.model;
+	const last = completed[Math.min(gate, completed.length) - 1];
+	const after = requests.length - 1 - (last ? requests.indexOf(last) : -1);
+	const given = stdout.includes(answer.text ?? "");
+	const answers = completed.some((request) => model(requests.indexOf(request) + 1, request) === answer);
+	return [
+		...[name, subject, `${limit} ${of ?? "turns"}`],
+		of ? `${pi.marks().length} ${of}` : `${completed.length} turns`,
+		...[String(after), answers ? yes(given) : "none given", yes(/limit of/.test(stderr)), String(code)],
+	];
+}
+
+function yes(fact: boolean): string {
+	return fact ? "yes" : "no";
+}
