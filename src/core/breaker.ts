@@ -102,13 +102,15 @@ function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
 	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
 	if (typeof turn === "object") return { ...spent, kind: "failed", by: "provider", message: turn.failed };
 	if (phase.name === "finishing") return { ...spent, kind: "synthesized", ...phase.trip };
-	return spent.advised ? { ...spent, kind: "wrapped_up", ...trip(state, "turns") } : { ...spent, kind: "completed" };
+	return spent.advised
+		? { ...spent, kind: "wrapped_up", ...gate.trip(state, "turns") }
+		: { ...spent, kind: "completed" };
 }
 
 function shutDown(state: State, phase: Active): Step {
 	const verdict: Verdict =
 		phase.name === "asking"
-			? { kind: "declined", answered: false, ...trip(state, phase.meter) }
+			? { kind: "declined", answered: false, ...gate.trip(state, phase.meter) }
 			: { kind: "interrupted" };
 	const [stopped, effects] = gate.stop(state, phase, verdict, { type: "abort" });
 	const [settled, end] = transition(stopped, { type: "settled" });
