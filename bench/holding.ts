@@ -24,6 +24,8 @@ interface Scenario {
 	readonly env?: Record<string, string>;
 	readonly options?: Pick<HostOptions, "modelFields" | "settings">;
 	readonly mode?: "json";
+	/** Does the model give an answer, if it is allowed all its turns? */
+	readonly answers?: true;
 	readonly model: (n: number, request: Request) => Reply;
 }
 
@@ -42,15 +44,19 @@ const synthesize = { PI_TURN_LIMIT_POLICY: "synthesize" };
 const scenarios: readonly Scenario[] = [
 	{ name: "endless loop", limit: 5, model: () => mark() },
 	{ name: "flapping provider: every 4th request fails", limit: 5, model: (n) => (n % 4 === 0 ? fail(529) : mark()) },
-	{ name: "finish at the cap", limit: 5, model: (n) => (n < 5 ? mark() : answer) },
-	{ name: "cap 1", limit: 1, model: () => answer },
+	{ name: "finish at the cap", limit: 5, answers: true, model: (n) => (n < 5 ? mark() : answer) },
+	{ name: "cap 1", limit: 1, answers: true, model: () => answer },
 	{ name: "json exit", limit: 5, mode: "json", model: () => mark() },
 	{
 		name: "batch of calls: 3 per turn",
 		...{ limit: 7, of: "tool calls", gate: 3, env: { PI_MAX_TURNS: "25", PI_TURN_LIMIT_TOOLS: "7" } },
 		model: () => three,
 	},
-	{ name: "final pass, obedient", limit: 5, env: synthesize, model: (_n, r) => (told(r) ? answer : mark()) },
+	{
+		name: "final pass, obedient",
+		...{ limit: 5, env: synthesize, answers: true },
+		model: (_n, r) => (told(r) ? answer : mark()),
+	},
 	{ name: "final pass, stubborn", limit: 5, env: synthesize, model: () => mark() },
 	{
 		name: "compaction due at the limit",
@@ -86,31 +92,38 @@ export async function holding(t: Scope): Promise<string> {
 
 A real pi, a scripted model that sees every request. Without a limit the script ends the run after ${END} requests.
 *Requests after the gate*: turns, summaries and cache warming that left after the allowed turns were spent, or after the
-last turn if the subject stopped earlier. The policy of the final pass allows 2. *Answer kept*: of the answer that the model gave.
+last turn if the subject stopped earlier; the policy of the final pass allows 2. *Answer kept*: where the model answers
+within its limit, or when told to. *Reason told*: where the run was stopped, does stderr name the limit?
 
 ${table([...head, "exit code"], rows)}`;
 }
 
 async function row(t: Scope, scenario: Scenario, subject: string, options: HostOptions): Promise<string[]> {
-	const { name, limit, of, gate = limit, env, model, mode } = scenario;
+	const { name, limit, of, gate = limit, env, model, mode, answers } = scenario;
 	const completed: Request[] = [];
+	let last: Reply = {};
 	const script = (request: Request, n: number): Reply => {
 		const reply = n > END ? text("Ended by the script.") : model(n, request);
-		if (!reply.failure) completed.push(request);
+		if (!reply.failure) {
+			completed.push(request);
+			last = reply;
+		}
 		return reply;
 	};
 	const limits = { PI_MAX_TURNS: String(limit), PI_TURN_LIMIT_GRACE: "0", ...env };
 	const pi = await host(t, { ...options, ...scenario.options, model: script, env: limits });
 	const { stdout, stderr, code } = await (mode === "json" ? pi.json("go") : pi.print("go"));
 	const { requests } = pi.model;
-	const last = completed[Math.min(gate, completed.length) - 1];
-	const after = requests.length - 1 - (last ? requests.indexOf(last) : -1);
-	const given = stdout.includes(answer.text ?? "");
-	const answers = completed.some((request) => model(requests.indexOf(request) + 1, request) === answer);
+	const lastAllowed = completed[Math.min(gate, completed.length) - 1];
+	const after = requests.length - (lastAllowed ? requests.indexOf(lastAllowed) + 1 : 0);
+	const limited = last.calls !== undefined || stderr !== "";
 	return [
-		...[name, subject, `${limit} ${of ?? "turns"}`],
-		of ? `${pi.marks().length} ${of}` : `${completed.length} turns`,
-		...[String(after), answers ? yes(given) : "none given", yes(/limit of/.test(stderr)), String(code)],
+		...[name, subject, `${limit} ${of ?? (limit === 1 ? "turn" : "turns")}`],
+		String(of ? pi.marks().length : completed.length),
+		String(after),
+		answers ? yes(stdout.includes(answer.text ?? "")) : "–",
+		limited ? yes(/limit of/.test(stderr)) : "–",
+		String(code),
 	];
 }
 

@@ -63,6 +63,11 @@ export class Terminal {
 		return lines.join("\n").trimEnd();
 	}
 
+	/** What the terminal shows now, cell by cell, with colours. */
+	get buffer(): InstanceType<typeof xterm.Terminal>["buffer"]["active"] {
+		return this.#emulator.buffer.active;
+	}
+
 	/** Waits until the screen shows the text; gives the screen. */
 	shows(text: string | RegExp): Promise<string> {
 		return this.#watch.until(`${String(text)} on the screen`, () => this.#has(text) && this.screen());

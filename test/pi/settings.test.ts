@@ -324,13 +324,13 @@ test("a command that means nothing gets the list of valid words and changes noth
 const three = { PI_MAX_TURNS: "3" };
 
 test("+10 in the middle of a run raises this round only", async (t) => {
-	const options = { model: endless(), env: three, answer: (_question: unknown, n: number) => n === 1 };
 	const { pi, rpc } = await during(
 		t,
 		2,
 		async (rpc) => assert.equal(await reply(rpc, "+10"), "10 turns more: 13 in this round."),
-		options,
+		{ model: endless(), env: three, answer: "no" },
 	);
+	await run(rpc);
 	assert.deepEqual(
 		rpc.questions.map(({ message }) => message?.split("\n")[0]),
 		["You've used 13 turns. Continue?", "You've used 3 turns. Continue?"],

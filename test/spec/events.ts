@@ -22,7 +22,7 @@ function event<T extends Event["type"]>(type: T, values: Values<Of<T>>): fc.Arbi
 export const EVENTS: { readonly [T in Event["type"]]: fc.Arbitrary<Of<T>> } = {
 	prompted: event("prompted", {}),
 	turn_requested: event("turn_requested", {}),
-	turn_ended: event("turn_ended", { goesOn: fc.constantFrom(true, true, false) }),
+	turn_ended: event("turn_ended", { goesOn: fc.constantFrom(true, true, false), answered: fc.boolean() }),
 	turn_failed: event("turn_failed", { message }),
 	tool_call_requested: event("tool_call_requested", { call: fc.constantFrom("read a", "write b") }),
 	charged: event("charged", { cost: fc.constantFrom(0.25, 0.5) }),

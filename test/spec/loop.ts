@@ -1,5 +1,5 @@
 /** The loop of a host, as small as it can be, around the spec: what pi would do if our extension were the spec. */
-import type { Effect, Event } from "../../src/core/state.ts";
+import { type Effect, type Event, isClosed } from "../../src/core/state.ts";
 import { Sides } from "./sides.ts";
 import type { Act, Reply, World } from "./world.ts";
 
@@ -14,8 +14,11 @@ export class Loop {
 	readonly log: string[] = [];
 	readonly #sides: Sides;
 	readonly #world: World;
-	/** What the model will be told with its next request. */
+	/** What the model will be told with its next request: by the transcript, and past it. */
 	#told: string[] = [];
+	#slipped: string[] = [];
+	/** What is not on its way yet. */
+	#outbox: string[] = [];
 	/** What a person has typed meanwhile; one of it goes with each request. */
 	#queued = 0;
 	#isAborted = false;
@@ -42,7 +45,9 @@ export class Loop {
 		for (let goesOn = true; goesOn;) {
 			this.#queued = Math.max(0, this.#queued - 1);
 			this.#moment();
-			const reply = this.#admit({ type: "turn_requested" }) ? this.#request() : ABORTED;
+			const isAdmitted = this.#admit({ type: "turn_requested" });
+			this.#slipped.push(...this.#outbox.splice(0));
+			const reply = isAdmitted ? this.#request() : ABORTED;
 			if (reply.type === "message") this.#calls(reply.calls);
 			if (reply.type === "aborted") this.#isAborted = true;
 			this.#moment();
@@ -59,18 +64,22 @@ export class Loop {
 				}
 			} else if (reply.type === "message") {
 				failures = 0;
-				this.#told = [];
 				goesOn = reply.calls > 0 || this.#queued > 0;
-				this.#ask(this.#send({ type: "turn_ended", goesOn }));
+				this.#ask(this.#send({ type: "turn_ended", goesOn, answered: reply.calls === 0 }));
+				const kept = goesOn && !isClosed(this.#sides.state) ? this.#slipped : [];
+				this.#told = [...kept, ...this.#outbox.splice(0)];
+				this.#slipped = [];
 			}
 		}
 		this.#told = [];
+		this.#slipped = [];
+		this.#outbox = [];
 		this.#send({ type: "settled" });
 	}
 
 	#request(): Reply {
 		const { acts, reply } = this.#world.request();
-		this.log.push(["turn", ...this.#told].join(" "));
+		this.log.push(["turn", ...this.#told, ...this.#slipped].join(" "));
 		for (const act of acts) this.#do(act);
 		return reply;
 	}
@@ -132,9 +141,9 @@ export class Loop {
 	#send(event: Event): readonly Effect[] {
 		const { effects } = this.#sides.send(event);
 		for (const effect of effects) {
-			if (effect.type === "advise") this.#told.push("advise");
-			if (effect.type === "synthesize") this.#told.push("demand");
-			if (effect.type === "abort") this.#told = [];
+			if (effect.type === "advise") this.#outbox.push("advise");
+			if (effect.type === "synthesize") this.#outbox.push("demand");
+			if (effect.type === "abort") this.#outbox = [];
 			if (effect.type === "end") this.log.push(JSON.stringify(effect.outcome));
 		}
 		return effects;

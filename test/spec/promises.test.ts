@@ -317,12 +317,14 @@ promise("WhatHappenedLastDecides: the outcome names what ended the run", (moment
 	let stop: OutcomeKind | undefined;
 	let isFailed = false;
 	let isAdvised = false;
+	let isReplied = false;
 	for (const moment of moments) {
 		const { before, event, after } = moment;
 		const from = before.phase.name;
-		if (startsRun(moment)) [stop, isFailed, isAdvised] = [undefined, false, false];
+		if (startsRun(moment)) [stop, isFailed, isAdvised, isReplied] = [undefined, false, false, false];
 		if (METER_IDS.some((id) => continues(moment, id))) isAdvised = false;
 		if (isAdvice(moment)) isAdvised = true;
+		if (event.type === "turn_ended" && from === "finishing" && isOpen(before)) isReplied ||= event.answered === true;
 		if (event.type === "turn_failed" && (from === "running" || from === "finishing")) isFailed = true;
 		if (event.type === "turn_requested" && isOpen(after)) isFailed = false;
 		const isOver = (event.type === "shut_down" || event.type === "settled") && from === "asking";
@@ -332,6 +334,7 @@ promise("WhatHappenedLastDecides: the outcome names what ended the run", (moment
 			(after.phase.name === "stopped" || isOver || event.type === "shut_down")
 		) {
 			stop = causeOf(event, from);
+			if (stop === "exhausted" && isReplied) stop = "synthesized";
 		} else if (startsRun(moment) && after.phase.name === "stopped") stop = "exhausted";
 		const natural: OutcomeKind = from === "finishing" ? "synthesized" : isAdvised ? "wrapped_up" : "completed";
 		const end = endOf(moment);

@@ -131,7 +131,13 @@ function stateOf(machine: Machine): unknown {
 		}),
 		running: () => ({ run }),
 		asking: () => ({ run, meter: idOf(session.get("asked_about")) }),
-		finishing: () => ({ run, trip: tripOf(session), turns: session.get("final_turns"), told: session.get("told") }),
+		finishing: () => ({
+			run,
+			trip: tripOf(session),
+			turns: session.get("final_turns"),
+			told: session.get("told"),
+			answered: session.get("replied"),
+		}),
 		stopped: () => ({ run, verdict: endOf(session, session.get("verdict"), tripOf(session)) }),
 	};
 	return {

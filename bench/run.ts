@@ -1,0 +1,44 @@
+/**
+ * `npm run bench`: what the limits hold and what they cost, beside no extension and the textbook one. Prints the tables
+ * and, when all parts have run, writes them to bench/results.md.
+ *
+ *     node bench/run.ts                     all parts, about a quarter of an hour
+ *     node bench/run.ts startup footprint   some of them
+ */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
+import { join } from "node:path";
+import { cli, node } from "../test/harness/index.ts";
+import type { Scope } from "../test/harness/wait.ts";
+import { footprint } from "./footprint.ts";
+import { holding } from "./holding.ts";
+import { scoped } from "./scope.ts";
+import { startup } from "./startup.ts";
+import { turns } from "./turns.ts";
+
+const parts: Record<string, (t: Scope) => Promise<string>> = { holding, startup, turns, footprint };
+
+const wanted = process.argv.slice(2);
+const texts = [
+	`# What it costs, and what it holds
+
+Made by \`npm run bench\` (\`node bench/run.ts\`) with pi ${version(node, cli)} on Node ${version(node).slice(1)}, ${availableParallelism()} cores,
+load ${loadavg()[0]?.toFixed(1) ?? "?"} before it began. Compare figures within a table, not with another machine's.`,
+];
+console.log(texts[0]);
+for (const name of wanted.length > 0 ? wanted : Object.keys(parts)) {
+	const part = parts[name];
+	if (!part) throw new RangeError(`No such part: ${name}. Known: ${Object.keys(parts).join(", ")}`);
+	const text = await scoped(part);
+	console.log(`\n${text}`);
+	texts.push(text);
+}
+if (wanted.length === 0) writeFileSync(join(import.meta.dirname, "results.md"), `${texts.join("\n\n")}\n`);
+
+function version(file: string, ...args: string[]): string {
+	return execFileSync(file, [...args, "--version"], {
+		encoding: "utf8",
+		env: { ...process.env, PI_OFFLINE: "1" },
+	}).trim();
+}
