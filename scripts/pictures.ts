@@ -88,10 +88,10 @@ async function headless(): Promise<void> {
 		env: { ...COLOURS, PI_MAX_TURNS: "5", PI_TURN_LIMIT_GRACE: "0" },
 	});
 	const { stderr, code } = await pi.print("Make the tests pass.");
-	const emulator = new xterm.Terminal({ cols: COLS, rows: 8, allowProposedApi: true });
+	const emulator = new xterm.Terminal({ cols: 104, rows: 8, allowProposedApi: true });
 	const lines = ['$ PI_MAX_TURNS=5 pi -p "Make the tests pass."', stderr.trimEnd(), "$ echo $?", String(code)];
 	await new Promise<void>((written) => emulator.write(lines.join("\r\n"), written));
-	save("headless", svg(emulator.buffer.active, "Without a person the run is stopped, and a script can tell", 8, COLS));
+	save("headless", svg(emulator.buffer.active, "Without a person the run is stopped, and a script can tell", 8, 104));
 }
 
 try {

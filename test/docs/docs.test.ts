@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, test } from "node:test";
+import { FINAL_TURNS } from "../../src/core/breaker.ts";
+import { Driver } from "../core/driver.ts";
+import * as wording from "../../src/core/wording.ts";
+import { parse } from "../../src/pi/command.ts";
+import { EXIT_CODE } from "../../src/pi/extension.ts";
+import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";
+import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const readme = read("README.md");
+const contributing = read("CONTRIBUTING.md");
+const manifest = JSON.parse(read("package.json")) as { version: string; scripts: object; files: string[] };
+
+/** The text of a picture, span after span. */
+function pictureText(name: string): string {
+	const spans = read(`docs/${name}.svg`).matchAll(/<text[^>]*>([^<]*)<\/text>/g);
+	const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+	return [...spans].map(([, text = ""]) => text.replace(/&\w+;/g, (entity) => entities[entity] ?? entity)).join("\n");
+}
+
+/** The rows of the table that has this heading in its first line, cell by cell. */
+function tableRows(text: string, heading: string): string[][] {
+	const lines = text.split("\n");
+	const start = lines.findIndex((line) => line.startsWith("|") && line.includes(heading));
+	const end = lines.findIndex((line, i) => i > start && !line.startsWith("|"));
+	return lines.slice(start + 2, end).map((line) =>
+		line
+			.split("|")
+			.slice(1, -1)
+			.map((cell) => cell.trim()),
+	);
+}
+
+for (const file of ["README.md", "CONTRIBUTING.md"]) {
+	test(`every link of ${file} within the repository leads somewhere`, () => {
+		const links = [...read(file).matchAll(/\]\(([^)#]+)\)/g)].map(([, link = ""]) => link);
+		for (const link of links.filter((link) => !link.startsWith("https:")))
+			assert.ok(existsSync(join(root, link)), link);
+	});
+
+	test(`every npm script that ${file} names is there`, () => {
+		const scripts = [...read(file).matchAll(/npm (?:run )?(start|test|(?<=run )[\w:]+)/g)].map(([, name = ""]) => name);
+		assert.ok(scripts.length > 0);
+		for (const name of scripts) assert.ok(Object.hasOwn(manifest.scripts, name), name);
+	});
+}
+
+test("every file that CONTRIBUTING's map names is there, and every source file is on it", () => {
+	const named = new Set(
+		[...contributing.matchAll(/`((?:src\/(?:core|pi|settings)\/)?[\w-]+\.ts)`/g)].map(([, name = ""]) =>
+			name.split("/").at(-1),
+		),
+	);
+	for (const folder of ["src/core", "src/pi", "src/settings"]) {
+		for (const file of readdirSync(join(root, folder)).filter((file) => file !== "index.ts")) {
+			const told = named.has(file) || ["host.ts", "shared.ts"].includes(file);
+			assert.ok(told, `${folder}/${file}`);
+		}
+	}
+	for (const [, path = ""] of contributing.matchAll(/^\| `([\w./-]+)`/gm)) {
+		if (path.includes("/") && !path.startsWith(".ci")) assert.ok(existsSync(join(root, path)), path);
+	}
+});
+
+describe("the settings table of the README", () => {
+	const rows = tableRows(readme, "`/turn-limit …`");
+	const keys = rows.map(([, , , , file = ""]) => file.replaceAll("`", ""));
+
+	test("has every setting and no other", () => assert.deepEqual([...keys].sort(), [...KEYS].sort()));
+
+	test("names the flags and variables that there are", () => {
+		for (const [, , flag = "", env = "", file = ""] of rows) {
+			const setting = SETTINGS[file.replaceAll("`", "") as keyof typeof SETTINGS];
+			assert.equal(flag, setting.flag === undefined ? "" : `\`--${setting.flag}\``);
+			assert.equal(env, setting.env === undefined ? "" : `\`${setting.env}\``);
+		}
+	});
+
+	test("gives the defaults that hold", () => {
+		const { maxTurns, maxToolCalls, policy, grace, askTimeout } = defaults(false);
+		const told = [
+			`${maxTurns}`,
+			`${maxToolCalls}`,
+			policy,
+			`${grace}, or ${defaults(true).grace} with a person`,
+			`${askTimeout}`,
+			"built in",
+		];
+		assert.deepEqual(
+			rows.map((row) => row.at(-1)),
+			told,
+		);
+	});
+
+	test("gives commands that are understood", () => {
+		const commands = rows.flatMap(([, command = ""]) =>
+			[...command.matchAll(/`([^`]+)`/g)].map(([, words = ""]) => words),
+		);
+		assert.ok(commands.length > 6);
+		for (const words of [...commands, "", "wrap-up"]) assert.notEqual(parse(words).type, "invalid", words);
+	});
+});
+
+test("what the README quotes is what is said", () => {
+	const run = new Driver({ turns: 25, attended: true }).prompt();
+	run.turns(25);
+	const { title, message } = wording.question(run.state, "turns");
+	for (const quoted of [
+		title,
+		message.split("\n")[0] ?? "",
+		"Agent aborted by user.",
+		"Turn limit reached; nobody answered.",
+	]) {
+		assert.ok(readme.includes(`\`${quoted}\``), quoted);
+	}
+	const spent = { turns: 40, toolCalls: 52, cost: 0.81, continuations: 0, advised: false };
+	const line = wording.line({ ...spent, kind: "exhausted", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
+	assert.ok(readme.includes(`${line}\n`), line);
+	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(readme.includes(`\`${name}\``), name);
+	assert.ok(readme.includes(`| ${EXIT_CODE} | a limit stopped`));
+	assert.ok(readme.includes(`After ${FINAL_TURNS} turns without an answer`));
+});
+
+test("the pictures show what is said today", () => {
+	const run = new Driver({ turns: 5, attended: true }).prompt();
+	run.turns(5);
+	const { title, message } = wording.question(run.state, "turns");
+	assert.ok(pictureText("question").includes(`${title}\n${message.split("\n")[0]}`));
+	assert.match(pictureText("widget"), /Turns: 3\/25 · Tools: \d\/200/);
+	assert.ok(pictureText("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));
+	assert.match(pictureText("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS/);
+	assert.match(pictureText("headless"), /pi-turn-limit: exhausted at the limit of 5 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
+});
+
+test("the changelog has a heading for this version, as pi looks for it", () => {
+	assert.match(read("CHANGELOG.md"), new RegExp(`^## \\[${manifest.version.replaceAll(".", "\\.")}\\]`, "m"));
+});
