@@ -17,7 +17,7 @@ export function count(used: number, id: MeterId): string {
 /** A value from outside, short and on one line, whatever it is. */
 export function quote(value: unknown): string {
 	try {
-		return clip(JSON.stringify(value), 60);
+		return clip(typeof value === "number" ? String(value) : JSON.stringify(value), 60);
 	} catch {
 		return typeof value;
 	}
@@ -183,11 +183,11 @@ export const ALLOWED = {
 } as const;
 
 export function badValue(place: string, value: unknown, allowed: string, used: unknown, source: string): string {
-	return `${place}: ${quote(value)} is not ${allowed}. Using ${quote(used)} (${source}).`;
+	return `${place}: ${quote(value)} is not ${allowed}. Using ${used === "" ? "the built-in one" : quote(used)} (${source}).`;
 }
 
 export function badFile(file: string, why: string): string {
-	return `${file} is ignored: ${why}.`;
+	return `${file} is ignored: ${clip(why, 160)}. The other places and the defaults hold.`;
 }
 
 export const NOT_A_FILE = "it is not a file";
@@ -200,8 +200,8 @@ export function notAnObject(content: unknown): string {
 	return `it holds ${quote(content)} where an object is expected`;
 }
 
-export function unknownKey(file: string, key: string, known: readonly string[]): string {
-	return `${file}: unknown key ${quote(key)} is ignored; known are ${known.join(", ")}.`;
+export function unknownKeys(file: string, keys: readonly string[], known: readonly string[]): string {
+	return `${file}: unknown and ignored: ${clip(keys.map(quote).join(", "), 160)}. Known are ${known.join(", ")}.`;
 }
 
 export function damagedEntries(entries: number): string {

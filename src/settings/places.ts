@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { fromText } from "../core/limit.ts";
-import { badFile, damagedEntries, NOT_A_FILE, notAnObject, tooLarge, unknownKey } from "../core/wording.ts";
+import { badFile, damagedEntries, NOT_A_FILE, notAnObject, tooLarge, unknownKeys } from "../core/wording.ts";
 import { type Key, KEYS, type Place, SETTINGS } from "./settings.ts";
 
 /** A settings file is a handful of lines; anything much larger is not one. */
@@ -49,7 +49,7 @@ export function fromFile(path: string, shownAs: string): Found {
 		const unknown = Object.keys(content).filter((key) => key !== "$schema" && !Object.hasOwn(SETTINGS, key));
 		return found(
 			pick((key) => content[key]),
-			unknown.length === 0 ? [] : [unknownKey(shownAs, unknown.join(", "), KEYS)],
+			unknown.length === 0 ? [] : [unknownKeys(shownAs, unknown, KEYS)],
 		);
 	} catch (error) {
 		return found({}, [badFile(shownAs, error instanceof Error ? error.message : String(error))]);

@@ -304,20 +304,33 @@ const small: HostOptions = {
 	modelFields: { contextWindow: 10_000 },
 	settings: { compaction: { reserveTokens: 2_000, keepRecentTokens: 1 } },
 };
-const full = { ...mark(), usage: { prompt: 9_000 } };
+const full = { usage: { prompt: 9_000 } };
 
-for (const [when, meter, model] of [
-	["at its start", "turns", [...times(2), full, text("My answer.")]],
-	["at its start", "toolCalls", [...times(3), full, text("My answer.")]],
-	["in its middle", "turns", [...times(3), full, text("My answer.")]],
+for (const [meter, model] of [
+	["turns", [...times(2), { ...mark(), ...full }, text("My answer.")]],
+	["toolCalls", [...times(3), { ...mark(), ...full }, text("My answer.")]],
 ] as const) {
-	test(`a compaction ${when} is made and does not hide the instruction (${meter})`, async (t) => {
+	test(`a compaction at its start is made, and the model is told once (${meter})`, async (t) => {
 		const pi = await host(t, { ...small, model, env: limits[meter], after: [spy] });
 		const { stdout } = await pi.print("go");
 		assert.equal(stdout, "My answer.\n");
 		assert.equal(pi.model.turns.at(-1)?.count("A summary."), 1);
-		assert.ok((seen(pi).at(-1) ?? 0) >= 1);
+		assert.equal(seen(pi).at(-1), 1);
 		assert.deepEqual(ends(pi), [["synthesized", meter]]);
+	});
+}
+
+for (const [meter, before] of [
+	["turns", times(3)],
+	["toolCalls", times(4)],
+] as const) {
+	test(`an instruction that a compaction takes out of the model's sight is given again (${meter})`, async (t) => {
+		// The result of a call that does not exist is pi's own, and carries no instruction.
+		const model = [...before, { ...calls({ name: "no_such_tool", args: {} }), ...full }, text("My answer.")];
+		const pi = await host(t, { ...small, model, env: limits[meter] });
+		await pi.print("go");
+		assert.equal(pi.model.turns.at(-1)?.count("A summary."), 1);
+		assert.equal(seen(pi).at(-1), 1);
 	});
 }
 

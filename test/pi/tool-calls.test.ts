@@ -67,14 +67,19 @@ async function attended(t: TestContext, answer: Answer, options: HostOptions): P
 	return { pi, rpc };
 }
 
+/** What two refused calls are told. */
+const refusals = (limit: number): string[] =>
+	times(2).map(
+		() => `Not run: the limit of ${limit} tool calls for this run is reached, and the run is being stopped.`,
+	);
+
 // A batch that crosses the limit
 
 test("of 3 calls per turn exactly 7 run at a limit of 7, the others get error results, and the run is over", async (t) => {
 	const pi = await host(t, { model: endless(three), env: tools(7), after: [spy] });
 	const { events, code } = await pi.json("go");
-	const told = "Not run: the limit of 7 tool calls for this run is reached, and the run is being stopped.";
 	assert.equal(pi.marks().length, 7);
-	assert.deepEqual(errors(events), [...Array.from({ length: 7 }, () => undefined), told, told]);
+	assert.deepEqual(errors(events), [...times(7).map(() => undefined), ...refusals(7)]);
 	assert.equal(pi.model.requests.length, 3);
 	assert.equal(code, 53);
 	assert.deepEqual(
@@ -99,11 +104,12 @@ test("print mode says which limit it was", async (t) => {
 	});
 });
 
-test("after a stop in the middle of a batch no call is left without a result", async (t) => {
+test("after a stop in the middle of a batch every call has its own result in the next request", async (t) => {
 	const pi = await host(t, { model: (_request, n) => (n <= 3 ? three : text("Hello.")), env: tools(7) });
 	const { stdout } = await pi.print("go", "again");
 	assert.equal(stdout, "Hello.\n");
 	assertWhole(pi.model.requests[3], 9);
+	assert.deepEqual(pi.model.requests[3]?.texts("tool"), [...times(7).map(() => "(no output)"), ...refusals(7)]);
 });
 
 for (const [limit, run, ending] of [

@@ -174,7 +174,6 @@ test("a new prompt arms the wrap-up again", async (t) => {
 // When it is due
 
 for (const [turns, grace, expected] of [
-	[1, 1, [0]],
 	[2, 1, [0, 1]],
 	[2, 2, [0, 1]],
 	[4, 2, [0, 0, 1, 1]],
@@ -192,6 +191,13 @@ for (const [turns, grace, expected] of [
 		assert.deepEqual(seen(pi), expected);
 	});
 }
+
+test("limit 1, grace 1: no advice, in any round", async (t) => {
+	const pi = await host(t, { model: endless(), env: limits(1, 1) });
+	const rpc = await pi.rpc({ answer: (_question, n) => n <= 2 });
+	await rpc.run("go");
+	assert.deepEqual(seen(pi), [0, 0, 0]);
+});
 
 test("a limit that is lowered in the middle of a run brings the advice with the next request", async (t) => {
 	const lower = (rpc: Rpc) => rpc.prompt("/turn-limit 4");
