@@ -217,7 +217,8 @@ export function badMessage(value: unknown): string {
 }
 
 export function changedLimit(place: string, before: unknown, now: unknown): string {
-	return `${place} has changed since it was last read: it was ${quote(before)} and is now ${quote(now)}.`;
+	const [was, is] = [before, now].map((value) => (value === undefined ? "not set" : quote(value)));
+	return `${place} has changed since it was last read: it was ${was} and is now ${is}.`;
 }
 
 // The command
@@ -273,14 +274,18 @@ export function status(
 	state: State,
 	settings: { readonly [key: string]: { readonly value: unknown; readonly source: string } },
 ): string {
-	const { turns, toolCalls } = state.meters;
+	const { meters, phase } = state;
+	const told = (id: MeterId): string => {
+		const granted = phase.name === "idle" ? phase.extra[id] : 0;
+		return describe(id, granted > 0 ? { ...meters[id], extra: granted } : meters[id]);
+	};
 	const row = (name: string, key: string, value?: string) => {
 		const { value: set, source } = settings[key] ?? { value: "", source: "" };
 		return [name, value ?? String(set), source];
 	};
 	return table([
-		row("turns", "maxTurns", describe("turns", turns)),
-		row("tool calls", "maxToolCalls", describe("toolCalls", toolCalls)),
+		row("turns", "maxTurns", told("turns")),
+		row("tool calls", "maxToolCalls", told("toolCalls")),
 		row("policy", "policy"),
 		row("grace", "grace"),
 		row("time to answer", "askTimeout"),

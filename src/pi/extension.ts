@@ -7,7 +7,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { stoppedByLimit } from "../core/outcome.ts";
-import { changedLimit } from "../core/wording.ts";
+import { changedLimit, quote } from "../core/wording.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/places.ts";
 import { KEYS, LIMIT_OF, SETTINGS } from "../settings/settings.ts";
 import type { Context, Pi } from "./host.ts";
@@ -20,10 +20,6 @@ import { install } from "./turn-limit.ts";
 export const EXIT_CODE = 53;
 
 export default function (pi: Pi): void {
-	for (const key of KEYS) {
-		const { flag, help } = SETTINGS[key];
-		if (flag !== undefined) pi.registerFlag(flag, { type: "string", description: help ?? "" });
-	}
 	/** Print mode shows the reason of its last run itself; those of earlier runs would be lost. */
 	let unsaid: string | undefined;
 	pi.on("input", () => {
@@ -34,6 +30,7 @@ export default function (pi: Pi): void {
 	install(pi, {
 		places: [fromEnvironment(process.env)],
 		surroundings: (ctx) => surroundings(pi, ctx),
+		claimed: () => registerFlags(pi),
 		log: (text) => console.error(text),
 		hear,
 	});
@@ -45,6 +42,13 @@ export default function (pi: Pi): void {
 		if (stoppedByLimit(outcome)) exitWith53();
 		// Json mode would exit with 0, whatever happened.
 		if (outcome.kind === "failed" && outcome.by === "breaker") process.exitCode = 1;
+	}
+}
+
+function registerFlags(pi: Pi): void {
+	for (const key of KEYS) {
+		const { flag, help } = SETTINGS[key];
+		if (flag !== undefined) pi.registerFlag(flag, { type: "string", description: help ?? "" });
 	}
 }
 
@@ -73,7 +77,7 @@ function changes({ place }: Found): string[] {
 		const now = place.values[key];
 		const before = shared.read.has(name) ? shared.read.get(name) : now;
 		shared.read.set(name, now);
-		return before === now ? [] : [changedLimit(name, before, now)];
+		return quote(before) === quote(now) ? [] : [changedLimit(name, before, now)];
 	});
 }
 

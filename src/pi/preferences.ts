@@ -16,6 +16,8 @@ export interface Preferences {
 	readonly current: Resolved;
 	/** Reads every place again. What it returns is to be told. */
 	load(ctx: Context): readonly string[];
+	/** Reads the session again, and no file. */
+	recall(ctx: Context): readonly string[];
 	/** For this session; written into it and nowhere else. */
 	set<K extends Key>(key: K, value: Settings[K]): void;
 }
@@ -36,18 +38,23 @@ export function preferences(
 			return current;
 		},
 		load(ctx) {
-			const stored = fromMemory(storedIn(ctx));
 			fallback = defaults(ctx.hasUI);
 			around = surroundings(ctx);
-			memory = stored.place;
-			return [...around.problems, ...stored.problems, ...settle()];
+			return [...around.problems, ...recall(ctx)];
 		},
+		recall,
 		set(key, value) {
 			memory = { ...memory, values: { ...memory.values, [key]: value } };
 			settle();
 			pi.appendEntry(NAME, remember(memory.values));
 		},
 	};
+
+	function recall(ctx: Context): readonly string[] {
+		const stored = fromMemory(storedIn(ctx));
+		memory = stored.place;
+		return [...stored.problems, ...settle()];
+	}
 
 	function settle(): readonly string[] {
 		const { settings, problems } = resolve([memory, ...around.places], around.project, fallback);

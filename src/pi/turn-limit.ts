@@ -18,6 +18,8 @@ export interface Options {
 	readonly places: readonly Place[];
 	/** Where they stand once a session has started; the same places if not given. */
 	readonly surroundings?: (ctx: Context) => Surroundings;
+	/** This copy guards the session, and no other. */
+	readonly claimed?: () => void;
 	/** Of limits that have one of their own. */
 	readonly policies?: Partial<PerMeter<Policy>>;
 	/** In place of the setting; read at every check. */
@@ -43,6 +45,7 @@ export function install(pi: Pi, options: Options): () => State {
 		pi.on("session_start", (_event, ctx) => tellOnce(wording.LOADED_TWICE, ctx));
 		return () => initial(false);
 	}
+	options.claimed?.();
 
 	const driver = drive(initial(false), {
 		askTimeout: () => chosen.current.askTimeout.value,
@@ -67,7 +70,7 @@ export function install(pi: Pi, options: Options): () => State {
 	pi.on("session_start", async (_event, ctx) => await begin(ctx));
 
 	pi.on("session_tree", async (_event, ctx) => {
-		const problems = chosen.load(ctx);
+		const problems = chosen.recall(ctx);
 		await apply(ctx);
 		if (driver.isShowing) showIdle(ctx);
 		if (problems.length > 0) tellOnce(problems.join("\n"), ctx);
