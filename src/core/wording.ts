@@ -125,6 +125,9 @@ export function refusal({ phase }: State): string {
 	return "Not run: this run is being stopped.";
 }
 
+/** The error result of a tool call that waited for an answer when pi was reloaded. */
+export const RELOADED = "Not run: the extensions were reloaded meanwhile. Call it again if it is still needed.";
+
 function boundText({ meter, limit }: Trip): string {
 	return limit === "unlimited" ? `unlimited ${METERS[meter].many}` : count(limit, meter);
 }

@@ -1,6 +1,6 @@
 /** Pi's events in, what pi is to do out: the translation, and nothing else. */
 import { isClosed, type State } from "../core/state.ts";
-import { callText, refusal } from "../core/wording.ts";
+import { callText, refusal, RELOADED } from "../core/wording.ts";
 import type { Driver } from "./driver.ts";
 import { type Context, goesOn, isInSight, type Pi, telling } from "./host.ts";
 
@@ -92,8 +92,8 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			async (event, ctx) => {
 				const call = callText(event.toolName, event.input);
 				const admitted = await driver.admit({ type: "tool_call_requested", call }, ctx);
-				const successor = admitted === undefined ? await retired : undefined;
-				if (successor) return (await successor("tool_call", event)) as ReturnType<typeof blocked> | undefined;
+				// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
+				if (admitted === undefined) return { block: true, reason: RELOADED };
 				return admitted ? undefined : blocked();
 			},
 			blocked,
