@@ -15,6 +15,7 @@ export default tseslint.config(
 			"@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
 		},
 	},
+	{ files: ["examples/**"], ...tseslint.configs.disableTypeChecked },
 	{ files: ["src/core/**"], rules: { "no-restricted-imports": ["error", { patterns: [outside] }] } },
 	{ files: ["src/settings/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../pi/*"] }] } },
 	{

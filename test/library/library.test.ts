@@ -173,7 +173,7 @@ describe("wrong options", () => {
 	];
 	for (const [options, error, message] of wrong) {
 		test(message, () => {
-			assert.throws(() => turnLimit(options as TurnLimitOptions), { name: error.name, message });
+			assert.throws(() => turnLimit(options), { name: error.name, message });
 		});
 	}
 
