@@ -1,9 +1,10 @@
+import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 /** What the core must not know: it is pure, and imports nothing but itself. */
 const outside = { group: ["node:*", "@*", "../*"], message: "The core imports nothing but itself." };
 
-export default tseslint.config(
+export default defineConfig(
 	{ ignores: ["node_modules/", "dist/", ".hosts/", "reports/", ".stryker-tmp/"] },
 	...tseslint.configs.strictTypeChecked,
 	{
