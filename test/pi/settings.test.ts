@@ -293,6 +293,31 @@ test("a limit that appears in a file or goes from it is announced, and one that 
 	assert.deepEqual(await reload({}), changed("maxTurns", "it was 9 and is now not set"));
 });
 
+test("the file of another project is not taken for a change", async (t) => {
+	const project = (maxTurns: number) => ({ session: true, files: { [`.pi/${FILE}`]: { maxTurns } } });
+	const [first, second] = [await (await host(t, project(5))).rpc(), await (await host(t, project(8))).rpc()];
+	await run(first);
+	const { sessionFile } = (await first.send({ type: "get_state" })) as { sessionFile: string };
+	assert.equal(await turns(second), `0 of 8 turns | maxTurns in .pi/${FILE}`);
+	await second.send({ type: "switch_session", sessionPath: sessionFile });
+	assert.equal(await turns(second), `0 of 5 turns | maxTurns in .pi/${FILE}`);
+	assert.deepEqual(
+		second.notifications.filter(({ type }) => type !== "info"),
+		[],
+	);
+});
+
+test("what is wrong in a file is said once, whatever the command sets and wherever the session goes", async (t) => {
+	const pi = await host(t, { agentFiles: { [FILE]: { maxTurns: -1, maxturns: 5 } }, after: [navigator] });
+	const rpc = await pi.rpc();
+	const start = await leaf(rpc);
+	await run(rpc);
+	await reply(rpc, "7");
+	const end = await leaf(rpc);
+	for (const place of [start, end, start]) await rpc.prompt(`/go-to ${place}`);
+	assert.equal(rpc.notifications.filter(({ type }) => type === "warning").length, 1);
+});
+
 test("a command that means nothing gets the list of valid words and changes nothing", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	const before = await status(rpc);

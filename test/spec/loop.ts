@@ -59,6 +59,8 @@ export class Loop {
 				goesOn = failures++ < RETRIES;
 				if (goesOn && this.#moment()) break;
 				if (!goesOn && this.#queued > 0) {
+					// The failure now stands in the transcript, after what was told.
+					this.#told = [];
 					goesOn = true;
 					failures = 0;
 				}
