@@ -45,6 +45,7 @@ async function passes(name: string, { pi, node, tests }: Host): Promise<boolean>
 		const why = String(error.cause).replace(/^/gm, "    ");
 		console.error(`✖ pi ${name}: ${relative(root, file)}: ${test}\n${why}\n`);
 	});
+	results.on("test:stderr", ({ message }) => process.stderr.write(message));
 	await results.resume().toArray();
 	const seconds = Math.round((Date.now() - started) / 1000);
 	const ok = failed === 0 && passed > 0;

@@ -116,17 +116,20 @@ ${ACCOUNT}
 Do not call the task complete because the budget ran out.`;
 }
 
+/** How every error result of ours begins. */
+export const NOT_RUN = "Not run";
+
 /** The error result of a tool call that the gate refused. */
 export function refusal({ phase }: State): string {
-	if (phase.name === "finishing") return `Not run. ${finalPass(phase.trip)}`;
+	if (phase.name === "finishing") return `${NOT_RUN}. ${finalPass(phase.trip)}`;
 	if (phase.name === "stopped" && "meter" in phase.verdict) {
-		return `Not run: the limit of ${boundText(phase.verdict)} for this run is reached, and the run is being stopped.`;
+		return `${NOT_RUN}: the limit of ${boundText(phase.verdict)} for this run is reached, and the run is being stopped.`;
 	}
-	return "Not run: this run is being stopped.";
+	return `${NOT_RUN}: this run is being stopped.`;
 }
 
 /** The error result of a tool call that waited for an answer when pi was reloaded. */
-export const RELOADED = "Not run: the extensions were reloaded meanwhile. Call it again if it is still needed.";
+export const RELOADED = `${NOT_RUN}: the extensions were reloaded meanwhile. Call it again if it is still needed.`;
 
 function boundText({ meter, limit }: Trip): string {
 	return limit === "unlimited" ? `unlimited ${METERS[meter].many}` : count(limit, meter);

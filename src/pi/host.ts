@@ -3,8 +3,10 @@ import type {
 	ExtensionAPI,
 	ExtensionContext,
 	SessionCompactEvent,
+	SessionEntry,
 	TurnEndEvent,
 } from "@earendil-works/pi-coding-agent";
+import { NOT_RUN } from "../core/wording.ts";
 
 export type Pi = Pick<ExtensionAPI, "on" | "events" | "appendEntry" | "registerCommand" | "registerFlag" | "getFlag">;
 
@@ -28,11 +30,17 @@ export function goesOn(event: TurnEndEvent, terminated: ReadonlySet<string>): bo
 	return hasResults || context.pendingMessages.length > 0 || event.continue;
 }
 
-/** Did the compaction keep a message of ours? */
+/** Did the compaction keep something that we have told the model: a message, or the result of a refused call? */
 export function isInSight({ compactionEntry }: SessionCompactEvent, { sessionManager }: Context): boolean {
 	const branch = sessionManager.getBranch();
 	const kept = branch.findIndex(({ id }) => id === compactionEntry.firstKeptEntryId);
-	return kept >= 0 && branch.slice(kept).some((entry) => entry.type === "custom_message" && entry.customType === NAME);
+	return kept >= 0 && branch.slice(kept).some(isOurs);
+}
+
+function isOurs(entry: SessionEntry): boolean {
+	if (entry.type === "custom_message") return entry.customType === NAME;
+	if (entry.type !== "message" || entry.message.role !== "toolResult") return false;
+	return entry.message.content.some((part) => part.type === "text" && part.text.startsWith(NOT_RUN));
 }
 
 /**
