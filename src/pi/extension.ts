@@ -54,11 +54,9 @@ function registerFlags(pi: Pi): void {
 
 function surroundings(pi: Pi, ctx: Context): Surroundings {
 	const agent = process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
-	const user = fromFile(join(agent, "turn-limit.json"), "turn-limit.json");
-	const project = ctx.isProjectTrusted()
-		? fromFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json")
-		: undefined;
-	const files = project === undefined ? [user] : [user, project];
+	const user = readFile(join(agent, "turn-limit.json"), "turn-limit.json");
+	const isTrusted = ctx.isProjectTrusted();
+	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
 	return {
 		places: [
 			fromFlags((name) => pi.getFlag(name)),
@@ -66,19 +64,20 @@ function surroundings(pi: Pi, ctx: Context): Surroundings {
 			{ ...user.place, yieldsToProject: true },
 		],
 		project: project?.place,
-		problems: files.flatMap((file) => [...file.problems, ...changes(file)]),
+		problems: [...user.problems, ...(project?.problems ?? [])],
 	};
 }
 
 /** A model with a write tool could have edited the file: say which limits are not what they were. */
-function changes({ place }: Found): string[] {
-	return Object.values(LIMIT_OF).flatMap((key) => {
-		const name = place.name(key);
+function readFile(path: string, shownAs: string): Found {
+	const { place, problems } = fromFile(path, shownAs);
+	const changes = Object.values(LIMIT_OF).flatMap((key) => {
 		const now = place.values[key];
-		const before = shared.read.has(name) ? shared.read.get(name) : now;
-		shared.read.set(name, now);
-		return quote(before) === quote(now) ? [] : [changedLimit(name, before, now)];
+		const before = shared.read.has(path + key) ? shared.read.get(path + key) : now;
+		shared.read.set(path + key, now);
+		return quote(before) === quote(now) ? [] : [changedLimit(place.name(key), before, now)];
 	});
+	return { place, problems: [...problems, ...changes] };
 }
 
 /** Pi sets its own code after we have spoken, hence the listener; a signal's code stays. */

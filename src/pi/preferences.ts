@@ -16,7 +16,7 @@ export interface Preferences {
 	readonly current: Resolved;
 	/** Reads every place again. What it returns is to be told. */
 	load(ctx: Context): readonly string[];
-	/** Reads the session again, and no file. */
+	/** Reads the session again, and no file; what is wrong elsewhere has been told. */
 	recall(ctx: Context): readonly string[];
 	/** For this session; written into it and nowhere else. */
 	set<K extends Key>(key: K, value: Settings[K]): void;
@@ -40,7 +40,7 @@ export function preferences(
 		load(ctx) {
 			fallback = defaults(ctx.hasUI);
 			around = surroundings(ctx);
-			return [...around.problems, ...recall(ctx)];
+			return [...around.problems, ...recall(ctx), ...settle()];
 		},
 		recall,
 		set(key, value) {
@@ -53,7 +53,8 @@ export function preferences(
 	function recall(ctx: Context): readonly string[] {
 		const stored = fromMemory(storedIn(ctx));
 		memory = stored.place;
-		return [...stored.problems, ...settle()];
+		settle();
+		return stored.problems;
 	}
 
 	function settle(): readonly string[] {
