@@ -2,7 +2,7 @@
 import { isClosed, type State } from "../core/state.ts";
 import { callText, refusal, RELOADED } from "../core/wording.ts";
 import type { Driver } from "./driver.ts";
-import { type Context, goesOn, isInSight, type Pi, telling } from "./host.ts";
+import { type Context, goesOn, isInSight, isRefusal, type Pi, telling } from "./host.ts";
 
 /** What the adapter leaves to its surroundings. */
 export interface Surface {
@@ -39,6 +39,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 	const terminated = new Set<string>();
 	let retired: Promise<Successor | undefined> | undefined;
 	let byPerson = false;
+	let hasRefused = false;
 	let slipped = NOTHING;
 
 	/** A circuit breaker that fails open is none: whatever goes wrong in a handler stops the run. */
@@ -79,6 +80,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 		"turn_start",
 		guard("turn_start", async (event, ctx) => {
 			terminated.clear();
+			hasRefused = false;
 			const admitted = await driver.admit({ type: "turn_requested" }, ctx);
 			if (admitted === undefined) await (await retired)?.("turn_start", event);
 			slipIn();
@@ -134,6 +136,9 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			const isGoingOn = goesOn(event, terminated);
 			const answered = event.toolResults.length === 0;
 			await driver.step({ type: "turn_ended", goesOn: isGoingOn, answered }, ctx);
+			// A tool can keep to itself that a call which it made was refused.
+			const isHidden = hasRefused && !event.toolResults.some(isRefusal);
+			if (isHidden && isGoingOn) await driver.step({ type: "message_lost" }, ctx);
 			const slipped = takeBack();
 			// What was slipped in stays in sight only if the transcript holds it from now on.
 			const told = [...(isGoingOn && !isClosed(driver.state) ? slipped : []), ...driver.takeOutbox()];
@@ -193,6 +198,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 	}
 
 	function blocked() {
+		hasRefused = true;
 		return { block: true, reason: refusal(driver.state) };
 	}
 }

@@ -15,6 +15,8 @@ export type Context = Pick<
 	"ui" | "mode" | "hasUI" | "cwd" | "sessionManager" | "signal" | "abort" | "hasPendingMessages" | "isProjectTrusted"
 >;
 
+type ToolResult = TurnEndEvent["toolResults"][number];
+
 /** The name of our widget, message, entries and events. */
 export const NAME = "turn-limit";
 
@@ -39,8 +41,12 @@ export function isInSight({ compactionEntry }: SessionCompactEvent, { sessionMan
 
 function isOurs(entry: SessionEntry): boolean {
 	if (entry.type === "custom_message") return entry.customType === NAME;
-	if (entry.type !== "message" || entry.message.role !== "toolResult") return false;
-	return entry.message.content.some((part) => part.type === "text" && part.text.startsWith(NOT_RUN));
+	return entry.type === "message" && entry.message.role === "toolResult" && isRefusal(entry.message);
+}
+
+/** Does the model see in this result that we refused the call? */
+export function isRefusal({ content }: ToolResult): boolean {
+	return content.some((part) => part.type === "text" && part.text.startsWith(NOT_RUN));
 }
 
 /**
