@@ -149,6 +149,7 @@ export function install(pi: Pi, options: Options): () => State {
 	}
 
 	async function execute(command: Command, ctx: Context): Promise<void> {
+		if (!canTellTheModel(ctx)) return tell(wording.HOST_TOO_OLD, "error", ctx);
 		switch (command.type) {
 			case "status":
 				tell(wording.status(driver.state, chosen.current), "info", ctx);
