@@ -86,8 +86,8 @@ export class Host {
 		});
 		const load = (extra: Extra, i: number, list: string): string[] => {
 			if (typeof extra === "string") return ["-e", extra];
-			write(folder, { [`${list}${i}.ts`]: `export default ${extra.toString()};\n` });
-			return ["-e", join(folder, `${list}${i}.ts`)];
+			write(folder, { [`${list}${i}.mjs`]: `export default ${extra.toString()};\n` });
+			return ["-e", join(folder, `${list}${i}.mjs`)];
 		};
 		this.#args = [
 			...["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files", "--no-extensions"],
