@@ -139,9 +139,9 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			// A tool can keep to itself that a call which it made was refused.
 			const isHidden = hasRefused && !event.toolResults.some(isRefusal);
 			if (isHidden && isGoingOn) await driver.step({ type: "message_lost" }, ctx);
-			const slipped = takeBack();
+			const carried = takeBack();
 			// What was slipped in stays in sight only if the transcript holds it from now on.
-			const told = [...(isGoingOn && !isClosed(driver.state) ? slipped : []), ...driver.takeOutbox()];
+			const told = [...(isGoingOn && !isClosed(driver.state) ? carried : []), ...driver.takeOutbox()];
 			const entries = told.map((text) => ({ type: "custom_message" as const, ...telling(text) }));
 			return entries.length > 0 ? { entries: [...event.entries, ...entries] } : undefined;
 		}),

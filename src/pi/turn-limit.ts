@@ -10,7 +10,7 @@ import { drive } from "./driver.ts";
 import { canTellTheModel, type Context, NAME, type Pi } from "./host.ts";
 import { preferences, type Surroundings } from "./preferences.ts";
 import { report, type Report } from "./report.ts";
-import { shared } from "./shared.ts";
+import { isTaken, shared } from "./shared.ts";
 
 /** What differs between pi's own process and a program that embeds pi. */
 export interface Options {
@@ -30,8 +30,6 @@ export interface Options {
 	readonly log?: (message: string) => void;
 	readonly hear?: (report: Report, ctx: Context) => void;
 }
-
-const CLAIM = "turn-limit:claim";
 
 /** How long an instance that was reloaded holds a run for the next instance, in milliseconds. */
 const PATIENCE = 10_000;
@@ -212,16 +210,4 @@ export function initialState(settings: Resolved, policies: Options["policies"], 
 		limits: { turns: limit("turns"), toolCalls: limit("toolCalls") },
 		grace: settings.grace.value,
 	});
-}
-
-/** Copies of us on one session agree on who was first; the bus answers at once. */
-function isTaken({ events }: Pick<Pi, "events">): boolean {
-	const claim = { taken: false };
-	events.emit(CLAIM, claim);
-	if (!claim.taken) {
-		events.on(CLAIM, (other) => {
-			(other as typeof claim).taken = true;
-		});
-	}
-	return claim.taken;
 }
