@@ -93,11 +93,6 @@ for (const meter of METERS) {
 		assert.deepEqual(declared.at(-1), declared[0]);
 	});
 
-	test(`json mode gives exit code 53 as well (${meter})`, async (t) => {
-		const pi = await host(t, { model: obedient, env: limits[meter] });
-		assert.equal((await pi.json("go")).code, 53);
-	});
-
 	test(`after a final answer the next prompt has its tools again (${meter})`, async (t) => {
 		const model: Script = (_request, n) => (n === (meter === "turns" ? 4 : 5) ? text("My answer.") : mark());
 		const pi = await host(t, { model, env: limits[meter] });

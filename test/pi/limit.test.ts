@@ -92,23 +92,18 @@ test("a no stops the run, and one notification says so", async (t) => {
 	assert.deepEqual(rpc.errors, []);
 });
 
-for (const [yeses, requests] of [
-	[1, 10],
-	[2, 15],
-] as const) {
-	test(`after ${yeses} yes and a no ${requests} turns have run`, async (t) => {
-		const pi = await host(t, { model: endless(), env: limit(5) });
-		const rpc = await pi.rpc({ answer: (_question, n) => n <= yeses });
-		await rpc.run("go");
-		assert.equal(pi.model.requests.length, requests);
-		const last = rpc.questions[yeses]?.message ?? "";
-		assert.match(last, /^You've used 5 turns\. Continue\?\n/);
-		assert.match(last, new RegExp(`This run so far: ${requests} turns, ${requests} tool calls, `));
-	});
-}
+test("after two yes and a no 15 turns have run", async (t) => {
+	const pi = await host(t, { model: endless(), env: limit(5) });
+	const rpc = await pi.rpc({ answer: (_question, n) => n <= 2 });
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 15);
+	assert.match(
+		rpc.questions[2]?.message ?? "",
+		/^You've used 5 turns\. Continue\?\nThis run so far: 15 turns, 15 tool calls, /,
+	);
+});
 
 for (const [turns, questions] of [
-	[4, 0],
 	[5, 0],
 	[6, 1],
 ] as const) {
@@ -181,7 +176,7 @@ test("/turn-limit refuses what is no limit, says what is, and changes nothing", 
 	assert.equal(pi.model.requests.length, 2);
 });
 
-for (const value of nonsense) {
+for (const value of ["abc", "9".repeat(400)]) {
 	test(`PI_MAX_TURNS=${name(value)} is named with its value on stderr, and pi works`, async (t) => {
 		const pi = await host(t, { model: [text("done")], env: { PI_MAX_TURNS: value } });
 		const { stdout, stderr, code } = await pi.print("go");

@@ -362,7 +362,6 @@ test("from a number to unlimited the counter stays and the gate is gone", async 
 
 for (const [n, requests] of [
 	[2, 3],
-	[3, 3],
 	[4, 4],
 ] as const) {
 	test(`a limit set to ${n} in turn 3 gates turn ${requests + 1}, and the counter stays`, async (t) => {

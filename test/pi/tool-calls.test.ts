@@ -116,7 +116,6 @@ for (const [limit, run, ending] of [
 	[0, 0, "exhausted"],
 	[2, 2, "exhausted"],
 	[3, 3, "completed"],
-	[4, 3, "completed"],
 ] as const) {
 	test(`a run of 3 calls under a limit of ${limit} makes ${run} of them and is ${ending}`, async (t) => {
 		const pi = await host(t, { model: [three, text("finished")], env: tools(limit), after: [spy] });
@@ -247,7 +246,6 @@ test("from unlimited to a number it starts from 0", async (t) => {
 
 for (const [limit, run] of [
 	[1, 2],
-	[2, 2],
 	[3, 3],
 ] as const) {
 	test(`a limit lowered from 9 to ${limit} after 2 calls keeps the count and lets ${run} run`, async (t) => {
