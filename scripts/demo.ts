@@ -5,14 +5,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { endless, host, type HostOptions, mark, type Reply, type Request, text, times } from "../test/harness/index.ts";
 
-const undos: (() => unknown)[] = [];
-const scope = { after: (undo: () => unknown): unknown => undos.unshift(undo) };
+let undo = (): unknown => undefined;
+let ending: Promise<void> | undefined;
+const scope = { after: (all: () => unknown): unknown => (undo = all) };
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(130));
 
-async function end(code: number): Promise<never> {
-	for (const undo of undos.splice(0)) await undo();
-	process.exit(code);
+/** Once, whoever comes first: the end of the story, or a signal in the middle of it. */
+function end(code: number): Promise<void> {
+	return (ending ??= Promise.resolve(undo()).finally(() => process.exit(code)) as Promise<void>);
 }
 
 /** Sends what pi is given, and prints what came back. */
@@ -20,11 +21,14 @@ async function tell(title: string, options: HostOptions & { env: Record<string, 
 	const pi = await host(scope, options);
 	const variables = Object.entries(options.env).map(([name, value]) => `${name}=${value}`);
 	const { stdout, stderr, code } = await pi.print("Tidy up the tests.");
+	await ending;
 	console.log(`\n${title}\n`);
 	console.log(`  $ ${variables.join(" ")} pi -p "Tidy up the tests."`);
 	for (const line of stdout.trimEnd().split("\n").filter(Boolean)) console.log(`  stdout     ${line}`);
 	for (const line of stderr.trimEnd().split("\n").filter(Boolean)) console.log(`  stderr     ${line}`);
-	console.log(`  requests   ${pi.model.requests.length} reached the model, ${pi.marks().length} tool calls ran`);
+	const { requests } = pi.model;
+	console.log(`  requests   ${requests.length} reached the model, ${pi.marks().length} tool calls ran`);
+	console.log(`  last sent  ${requests.at(-1)?.last.split("\n")[0]}`);
 	console.log(`  exit code  ${code}`);
 }
 
@@ -33,6 +37,7 @@ async function askOverRpc(): Promise<void> {
 	const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
 	await rpc.prompt("Tidy up the tests.");
 	await rpc.settled();
+	await ending;
 	console.log("\n4. With somebody to ask, here a client over rpc that says yes once and then no.\n");
 	rpc.questions.forEach(({ title, message = "" }, i) => {
 		console.log(`  question   ${title}: ${message.replace("\n", "\n             ")}`);

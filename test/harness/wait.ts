@@ -18,14 +18,25 @@ export interface Scope {
 
 const undos = new WeakMap<Scope, (() => unknown)[]>();
 
-/** Undoes something when the test is over, last things first: processes end before their folders go. */
+/**
+ * Undoes something when the test is over, last things first: processes end before their folders go. What cannot be
+ * undone fails the test and keeps nothing else from being undone.
+ */
 export function defer(t: Scope, undo: () => unknown): void {
 	const list = undos.get(t) ?? [];
 	if (list.push(undo) > 1) return;
 	undos.set(t, list);
-	t.after(async () => {
-		for (const undo of list.reverse()) await undo();
-	});
+	t.after(() => unwind(list));
+}
+
+async function unwind(list: (() => unknown)[]): Promise<void> {
+	const undo = list.pop();
+	if (!undo) return;
+	try {
+		await undo();
+	} finally {
+		await unwind(list);
+	}
 }
 
 /** Something that changes and that tests wait for. */

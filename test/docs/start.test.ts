@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { root, Terminal } from "../harness/index.ts";
+import { defer } from "../harness/wait.ts";
+
+/** The environment of a person who has just cloned, with a folder of its own for what is left behind. */
+function surroundings(t: TestContext): { env: Record<string, string>; left: () => string[] } {
+	const folder = mkdtempSync(join(tmpdir(), "pi-start-"));
+	defer(t, () => rmSync(folder, { recursive: true, force: true }));
+	const env = { PATH: process.env["PATH"] ?? "", HOME: folder, TMPDIR: folder, TERM: "xterm-256color" };
+	return { env, left: () => readdirSync(folder).filter((name) => name.startsWith("pi-test-")) };
+}
+
+function start(t: TestContext, env: Record<string, string>) {
+	const npm = spawn("npm", ["start"], { cwd: root, env, stdio: ["ignore", "pipe", "inherit"], detached: true });
+	defer(t, () => isAlive(npm.pid) && process.kill(-(npm.pid as number), "SIGKILL"));
+	npm.stdout.setEncoding("utf8");
+	return npm;
+}
+
+/** Does any process of its group still run? */
+function isAlive(pid: number | undefined): boolean {
+	try {
+		return process.kill(-(pid as number), 0);
+	} catch {
+		return false;
+	}
+}
+
+test("npm start without a terminal tells the story, each step with its exit code, and exits with 0", async (t) => {
+	const { env, left } = surroundings(t);
+	const npm = start(t, env);
+	let told = "";
+	npm.stdout.on("data", (part: string) => (told += part));
+	assert.deepEqual(await once(npm, "close"), [0, null]);
+	assert.deepEqual(told.match(/exit code {2}\d+/g), ["exit code  53", "exit code  0", "exit code  53"]);
+	assert.match(told, /last sent {2}Only 2 turns left in this run/);
+	assert.match(told, /answer {5}yes\n[^]*answer {5}no\n {2}told {7}Agent aborted by user/);
+	assert.deepEqual(left(), []);
+});
+
+test("npm start and Ctrl+C leave nothing behind", async (t) => {
+	const { env, left } = surroundings(t);
+	const npm = start(t, env);
+	npm.stdout.on("data", (part: string) => {
+		if (part.includes("1. A limit")) process.kill(-(npm.pid as number), "SIGINT");
+	});
+	await once(npm, "close");
+	assert.deepEqual([isAlive(npm.pid), left()], [false, []]);
+});
+
+test("npm start in a terminal counts, asks, goes on after a yes, and ends with the wrap-up", async (t) => {
+	const { env, left } = surroundings(t);
+	const tui = new Terminal(t, { file: "npm", args: ["start"], cwd: root, env }, {});
+	await tui.shows("Turns: 2/3");
+	await tui.shows("Enter says yes");
+	await tui.shows("You've used 3 turns. Continue?");
+	tui.press("enter");
+	await tui.shows("this time I obey");
+	tui.press("ctrl+d");
+	assert.equal(await tui.exit(), 0);
+	assert.deepEqual(left(), []);
+});
