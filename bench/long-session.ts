@@ -3,11 +3,12 @@
  *
  *     node --expose-gc bench/long-session.ts '{ "subject": "ours", "turns": 2000 }'
  */
-import type { ExtensionAPI, ExtensionFactory } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import ours from "../src/pi/extension.ts";
 import { text } from "../test/harness/index.ts";
 import { noop, session } from "../test/harness/session.ts";
 import { scoped } from "./scope.ts";
+import { timed } from "./timed.ts";
 
 export type Subject = "none" | "ours" | "listens" | "listens without turn_end";
 
@@ -18,11 +19,14 @@ export interface Order {
 	readonly compacts?: boolean;
 }
 
-export interface Cost {
+export interface Turns {
 	/** By turn: milliseconds of processor time from its request to the next; unlike the clock, it does not count others' work. */
 	readonly turns: number[];
 	/** By turn: milliseconds in the handlers of the extension. */
 	readonly handlers: number[];
+}
+
+export interface Cost extends Turns {
 	/** In bytes, when all is done and the garbage is collected. */
 	readonly rss: number;
 	readonly heap: number;
@@ -33,22 +37,6 @@ const turns: number[] = [];
 const handlers: number[] = [];
 let inHandlers = 0;
 let last = process.cpuUsage();
-
-/** The extension, every handler of it timed. */
-function timed(extension: (pi: ExtensionAPI) => void): ExtensionFactory {
-	return (pi) => {
-		const on = (name: "turn_start", handler: (...args: unknown[]) => unknown): (() => void) =>
-			pi.on(name, async (...args) => {
-				const start = performance.now();
-				try {
-					return (await handler(...args)) as undefined;
-				} finally {
-					inHandlers += performance.now() - start;
-				}
-			});
-		extension(Object.assign(Object.create(pi) as ExtensionAPI, { on }));
-	};
-}
 
 /** Listens to what we listen to, and does nothing. */
 function listens(pi: ExtensionAPI): void {
@@ -61,7 +49,12 @@ function listens(pi: ExtensionAPI): void {
 	}
 }
 
-const extensions = { none: [], ours: [timed(ours)], listens: [listens], "listens without turn_end": [listens] };
+const extensions = {
+	none: [],
+	ours: [timed(ours, (ms) => (inHandlers += ms))],
+	listens: [listens],
+	"listens without turn_end": [listens],
+};
 
 await scoped(async (t) => {
 	const run = await session(t, {
