@@ -8,7 +8,7 @@ import { bound, isReached, type Meter, raise, read, type Reading, setMax, setPol
 import type { Outcome, Spent, Verdict } from "./outcome.ts";
 import { type Event, IDLE, isClosed, type MeterId, type PerMeter, type State } from "./state.ts";
 
-export { FINAL_TURNS, type Step } from "./gate.ts";
+export { FINAL_TURNS, isEndAwaited, type Step } from "./gate.ts";
 
 /** Total: an event that has no place in the present state gives back the same state and no effects. */
 export function transition(state: State, event: Event): Step {
@@ -36,16 +36,17 @@ function transitionRun(state: State, phase: Active, event: Event): Step {
 	switch (event.type) {
 		case "turn_ended": {
 			if (turn !== "open") return [state, []];
-			const ended = withRun(event.answered ? gate.withAnswer(state) : state, { turn: "ended" });
+			const isAnswer = phase.name === "finishing" && event.answered;
+			const ended = withRun(state, isAnswer ? { ...phase, answered: true } : phase, { turn: "ended" });
 			return event.goesOn ? gate.boundary(ended) : [ended, []];
 		}
 		case "turn_failed":
 			if (isClosed(state) || typeof turn === "object") return [state, []];
-			return [withRun(state, { turn: { failed: event.message } }), []];
+			return [withRun(state, phase, { turn: { failed: event.message } }), []];
 		case "tool_call_requested":
 			return gate.requestCall(state, phase, event.call);
 		case "charged":
-			return [withRun(state, { spent: { ...spent, cost: spent.cost + event.cost } }), []];
+			return [withRun(state, phase, { spent: { ...spent, cost: spent.cost + event.cost } }), []];
 		case "answered":
 			return phase.name === "asking" ? gate.answered(state, phase, event.answer) : [state, []];
 		case "wrap_up_requested":
@@ -129,9 +130,15 @@ function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step 
 	const { phase } = state;
 	const rearmed = id === "turns" && meter.used < state.meters.turns.used ? "armed" : state.advice;
 	const next = withMeter({ ...state, advice: rearmed }, id, meter);
-	if (phase.name === "idle") return [{ ...next, phase: { ...phase, extra: { ...phase.extra, [id]: extra } } }, []];
-	if (phase.name !== "asking" || phase.meter !== id || isReached(meter)) return [next, []];
-	return [{ ...next, phase: { name: "running", run: phase.run } }, [{ type: "close_question" }]];
+	switch (phase.name) {
+		case "idle":
+			return [{ ...next, phase: { ...phase, extra: { ...phase.extra, [id]: extra } } }, []];
+		case "asking":
+			if (phase.meter !== id || isReached(meter)) return [next, []];
+			return [{ ...next, phase: { name: "running", run: phase.run } }, [{ type: "close_question" }]];
+		default:
+			return [next, []];
+	}
 }
 
 function mapMeters(state: State, change: (meter: Meter, id: MeterId) => Meter): State {

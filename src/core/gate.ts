@@ -16,7 +16,7 @@ export function requestTurn(state: State): Step {
 	const { phase } = state;
 	if (phase.name === "asking") return [state, [{ type: "hold" }]];
 	if (phase.name === "running" || phase.name === "finishing") {
-		if (typeof phase.run.turn === "object") return [withRun(state, { turn: "open" }), []];
+		if (typeof phase.run.turn === "object") return [withRun(state, phase, { turn: "open" }), []];
 	}
 	const [next, effects] = boundary(state);
 	return [countTurn(next), effects];
@@ -24,7 +24,7 @@ export function requestTurn(state: State): Step {
 
 function countTurn(state: State): State {
 	const { phase } = state;
-	if (phase.name === "running") return withRun(charge(state, phase.run, "turns"), { turn: "open" });
+	if (phase.name === "running") return charge(state, phase, "turns", { turn: "open" });
 	if (phase.name !== "finishing") return state;
 	const spent = { ...phase.run.spent, turns: phase.run.spent.turns + 1 };
 	return { ...state, phase: { ...phase, turns: phase.turns + 1, run: { ...phase.run, spent, turn: "open" } } };
@@ -35,11 +35,11 @@ export function boundary(state: State): Step {
 	const { phase } = state;
 	switch (phase.name) {
 		case "running": {
-			const [next, effects] = gate(state, phase.run, "turns");
-			if (next.phase.name === "asking") return [next, effects];
+			const next = gate(state, phase.run, "turns");
+			if (next.phase.name === "asking") return [next, [{ type: "ask", meter: "turns" }]];
 			if (next.phase.name !== "running") return boundary(next);
 			if (!isWrapUpDue(next)) return [next, []];
-			const told = withRun(next, { spent: { ...phase.run.spent, advised: true } });
+			const told = withRun(next, phase, { spent: { ...phase.run.spent, advised: true } });
 			return [{ ...told, advice: "given" }, [advice(next)]];
 		}
 		case "finishing":
@@ -55,20 +55,25 @@ export function boundary(state: State): Step {
 	}
 }
 
+/** Does anything depend on how the present turn ends? If not, nobody needs to tell. */
+export function isEndAwaited(state: State): boolean {
+	return state.phase.name === "finishing" || boundary(state)[1].length > 0;
+}
+
 export function requestCall(state: State, phase: Active, call: string): Step {
 	if (phase.name === "asking") return [state, [{ type: "hold" }]];
 	if (phase.name !== "running") return [state, [{ type: "refuse" }]];
-	const [next, effects] = gate(state, phase.run, "toolCalls");
-	if (next.phase.name === "asking") return [next, effects];
+	const next = gate(state, phase.run, "toolCalls");
+	if (next.phase.name === "asking") return [next, [{ type: "ask", meter: "toolCalls" }]];
 	if (next.phase.name !== "running") return [next, [{ type: "refuse" }]];
-	return [withRun(charge(next, phase.run, "toolCalls"), { lastCall: call }), []];
+	return [charge(next, phase, "toolCalls", { lastCall: call }), []];
 }
 
 /** Running if the request may pass, else asking, or what the policy says where there is nobody to ask. */
-function gate(state: State, run: Run, id: MeterId): Step {
-	if (run.pass === id || !isReached(state.meters[id])) return [state, []];
-	if (state.attended) return [{ ...state, phase: { name: "asking", run, meter: id } }, [{ type: "ask", meter: id }]];
-	return [nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }), []];
+function gate(state: State, run: Run, id: MeterId): State {
+	if (run.pass === id || !isReached(state.meters[id])) return state;
+	if (state.attended) return { ...state, phase: { name: "asking", run, meter: id } };
+	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) });
 }
 
 export function answered(state: State, phase: Asking, answer: Answer): Step {
@@ -100,8 +105,7 @@ function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip): State
 
 function isWrapUpDue(state: State): boolean {
 	if (state.advice !== "armed") return state.advice === "requested";
-	const at = softLimit(state.meters.turns, state.grace);
-	return at !== undefined && state.meters.turns.used >= at;
+	return state.meters.turns.used >= (softLimit(state.meters.turns, state.grace) ?? Infinity);
 }
 
 export function advice(state: State): Effect {
@@ -120,21 +124,16 @@ export function trip(state: State, id: MeterId): Trip {
 	return { meter: id, limit: bound(state.meters[id]) };
 }
 
-function charge(state: State, run: Run, id: MeterId): State {
+function charge(state: State, phase: Active, id: MeterId, change: Partial<Run>): State {
+	const { run } = phase;
 	const meter = state.meters[id];
 	const spent = { ...run.spent, [id]: run.spent[id] + 1 };
 	const pass = run.pass === id ? undefined : run.pass;
-	return withRun(withMeter(state, id, { ...meter, used: meter.used + 1 }), { spent, pass });
+	return withRun(withMeter(state, id, { ...meter, used: meter.used + 1 }), phase, { ...change, spent, pass });
 }
 
-export function withAnswer(state: State): State {
-	const { phase } = state;
-	return phase.name === "finishing" ? { ...state, phase: { ...phase, answered: true } } : state;
-}
-
-export function withRun(state: State, change: Partial<Run>): State {
-	const { phase } = state;
-	return phase.name === "idle" ? state : { ...state, phase: { ...phase, run: { ...phase.run, ...change } } };
+export function withRun(state: State, phase: Active, change: Partial<Run>): State {
+	return { ...state, phase: { ...phase, run: { ...phase.run, ...change } } };
 }
 
 export function withMeter(state: State, id: MeterId, meter: Meter): State {

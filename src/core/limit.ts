@@ -48,6 +48,11 @@ export function fromText(text: string): unknown {
 	return isCount(count) ? count : text;
 }
 
+/** To compare and to count with. */
+export function toNumber(max: Max): number {
+	return max === "unlimited" ? Infinity : max;
+}
+
 export function meter(limit: Limit): Meter {
 	return { limit, used: 0, extra: 0 };
 }
@@ -59,8 +64,7 @@ export function bound({ limit, extra }: Meter): Max {
 
 /** N means N: the request after the N-th meets the gate. */
 export function isReached(meter: Meter): boolean {
-	const max = bound(meter);
-	return max !== "unlimited" && meter.used >= max;
+	return meter.used >= toNumber(bound(meter));
 }
 
 export function read(meter: Meter): Reading {
@@ -81,9 +85,7 @@ export function setPolicy(meter: Meter, policy: Policy): Meter {
 
 /** Grants `by` more in this round, counted from what is already spent if that is above the bound. */
 export function raise(meter: Meter, by: number): Meter {
-	const max = bound(meter);
-	if (max === "unlimited") return meter;
-	return { ...meter, extra: meter.extra + Math.max(0, meter.used - max) + by };
+	return { ...meter, extra: meter.extra + Math.max(0, meter.used - toNumber(bound(meter))) + by };
 }
 
 /**
@@ -91,7 +93,6 @@ export function raise(meter: Meter, by: number): Meter {
  * turn has ended. None without a bound, for a bound that leaves no turn to wrap up in, and for a grace of 0.
  */
 export function softLimit(turns: Meter, grace: number): number | undefined {
-	const max = bound(turns);
-	if (max === "unlimited" || max < 2 || grace < 1) return undefined;
-	return Math.max(1, max - grace);
+	const max = toNumber(bound(turns));
+	return max === Infinity || max < 2 || grace < 1 ? undefined : Math.max(1, max - grace);
 }

@@ -48,6 +48,12 @@ export function limitActed(outcome: Outcome): boolean {
 	return "meter" in outcome || outcome.advised || outcome.continuations > 0;
 }
 
+/** Did the breaker itself fail? */
+export function isBroken(outcome: Outcome): outcome is Extract<Outcome, { kind: "failed" }> & { by: "breaker" } {
+	// Stryker disable next-line ConditionalExpression: only a failure has a `by`
+	return outcome.kind === "failed" && outcome.by === "breaker";
+}
+
 /** Was the run cut short by a limit, so that its answer, if there is one, is partial? */
 export function stoppedByLimit(outcome: Outcome): boolean {
 	return ["declined", "exhausted", "synthesized"].includes(outcome.kind);

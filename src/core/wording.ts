@@ -1,6 +1,6 @@
 /** Every sentence that a person or the model reads. */
 import { bound, type Max, type Meter, POLICIES, read } from "./limit.ts";
-import { limitActed, type Outcome, stoppedByLimit, type Trip } from "./outcome.ts";
+import { isBroken, limitActed, type Outcome, stoppedByLimit, type Trip } from "./outcome.ts";
 import type { MeterId, State } from "./state.ts";
 
 /** What each meter is called. */
@@ -9,8 +9,8 @@ export const METERS = {
 	toolCalls: { limit: "Tool limit", label: "Tools", one: "tool call", many: "tool calls" },
 } as const satisfies Record<MeterId, Record<"limit" | "label" | "one" | "many", string>>;
 
-/** `1 turn`, `25 turns`. */
-export function count(used: number, id: MeterId): string {
+/** `1 turn`, `25 turns`, `unlimited turns`. */
+export function count(used: Max, id: MeterId): string {
 	return `${used} ${used === 1 ? METERS[id].one : METERS[id].many}`;
 }
 
@@ -75,7 +75,7 @@ export interface Question {
 }
 
 export function question(state: State, id: MeterId): Question {
-	const run = state.phase.name === "idle" ? undefined : state.phase.run;
+	const { run } = { run: undefined, ...state.phase };
 	const soFar = run ? `\nThis run so far: ${spentText(run.spent)}.` : "";
 	const last = run?.lastCall ? ` Last call: ${run.lastCall}` : "";
 	return {
@@ -123,7 +123,7 @@ export const NOT_RUN = "Not run";
 export function refusal({ phase }: State): string {
 	if (phase.name === "finishing") return `${NOT_RUN}. ${finalPass(phase.trip)}`;
 	if (phase.name === "stopped" && "meter" in phase.verdict) {
-		return `${NOT_RUN}: the limit of ${boundText(phase.verdict)} for this run is reached, and the run is being stopped.`;
+		return `${NOT_RUN}: the limit of ${count(phase.verdict.limit, phase.verdict.meter)} for this run is reached, and the run is being stopped.`;
 	}
 	return `${NOT_RUN}: this run is being stopped.`;
 }
@@ -131,17 +131,13 @@ export function refusal({ phase }: State): string {
 /** The error result of a tool call that waited for an answer when pi was reloaded. */
 export const RELOADED = `${NOT_RUN}: the extensions were reloaded meanwhile. Call it again if it is still needed.`;
 
-function boundText({ meter, limit }: Trip): string {
-	return limit === "unlimited" ? `unlimited ${METERS[meter].many}` : count(limit, meter);
-}
-
 // How a run ended
 
 /** For a person, if there is something to say: what stopped the run and how to go on. */
 export function notice(outcome: Outcome, queued: boolean): string | undefined {
 	const kept = queued ? " Messages that were queued are kept for the next prompt." : "";
 	if (stoppedByLimit(outcome) && "meter" in outcome) return `${stopText(outcome)} Send a message to go on.${kept}`;
-	return outcome.kind === "failed" && outcome.by === "breaker" ? brokenText(outcome.message) : undefined;
+	return isBroken(outcome) ? brokenText(outcome.message) : undefined;
 }
 
 function stopText(outcome: Outcome & Trip): string {
@@ -164,10 +160,12 @@ export function reason(state: State, source: (id: MeterId) => string): string | 
 
 /** One line for logs, if a limit or the breaker acted: what, which limit, where it was set, what was spent. */
 export function line(outcome: Outcome, source: (id: MeterId) => string): string | undefined {
-	if (outcome.kind === "failed" && outcome.by === "breaker") return brokenText(outcome.message);
+	if (isBroken(outcome)) return brokenText(outcome.message);
 	if (!limitActed(outcome)) return undefined;
 	const trip =
-		"meter" in outcome ? ` at the limit of ${boundText(outcome)} (${source(outcome.meter)})` : " after the wrap-up";
+		"meter" in outcome
+			? ` at the limit of ${count(outcome.limit, outcome.meter)} (${source(outcome.meter)})`
+			: " after the wrap-up";
 	return `pi-turn-limit: ${outcome.kind}${trip}; spent: ${spentText(outcome)}.`;
 }
 

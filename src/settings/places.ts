@@ -32,8 +32,9 @@ export function fromFlags(flag: (name: string) => unknown): Place {
 /** An empty variable counts as unset. */
 export function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Place {
 	const values = pick((key) => {
-		const text = env[SETTINGS[key].env ?? ""]?.trim() ?? "";
-		return text === "" ? undefined : fromText(text);
+		const name = SETTINGS[key].env;
+		const text = name === undefined ? undefined : env[name]?.trim();
+		return text ? fromText(text) : undefined;
 	});
 	return { values, name: (key) => String(SETTINGS[key].env) };
 }

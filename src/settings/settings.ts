@@ -1,5 +1,5 @@
 /** Where settings come from, and which place wins. Pure: the places are read elsewhere. */
-import { isCount, isMax, isPolicy, type Max, type Policy } from "../core/limit.ts";
+import { isCount, isMax, isPolicy, type Max, type Policy, toNumber } from "../core/limit.ts";
 import { DEFAULT_GRACE } from "../core/late.ts";
 import type { PerMeter } from "../core/state.ts";
 import { ALLOWED, badValue, FLAGS } from "../core/wording.ts";
@@ -33,8 +33,7 @@ interface Setting<T> {
 /** The longest time that a timer can wait, in whole seconds. */
 const MAX_SECONDS = 2_147_483;
 
-const below = (project: Max, user: Max): boolean =>
-	user === "unlimited" || (project !== "unlimited" && project <= user);
+const below = (project: Max, user: Max): boolean => toNumber(project) <= toNumber(user);
 
 const isSeconds = (value: unknown): value is Max =>
 	isMax(value) && value !== 0 && (value === "unlimited" || value <= MAX_SECONDS);
@@ -131,6 +130,7 @@ function resolveOne<K extends Key>(
 	};
 	const wish = project?.values[key];
 	const yields = winner === undefined || winner.yieldsToProject === true;
+	// Stryker disable next-line ConditionalExpression: without a project there is no wish either
 	const isHeard = project !== undefined && yields && is(wish);
 	const chosen = isHeard && tightens?.(wish, own.value) ? { value: wish, source: project.name(key) } : own;
 
