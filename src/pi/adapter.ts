@@ -1,4 +1,6 @@
 /** Pi's events in, what pi is to do out: the translation, and nothing else. */
+import type { TurnEndEvent, TurnEndEventResult } from "@earendil-works/pi-coding-agent";
+import { isEndAwaited } from "../core/breaker.ts";
 import { isClosed, type State } from "../core/state.ts";
 import { callText, refusal, RELOADED } from "../core/wording.ts";
 import type { Driver } from "./driver.ts";
@@ -8,8 +10,8 @@ import { type Context, goesOn, isInSight, isRefusal, type Pi, telling } from "./
 export interface Surface {
 	/** Before anything else happens in a session. */
 	readonly begin: (ctx: Context) => Promise<void>;
-	/** Read at every check. */
-	readonly grace: (ctx: Context) => number;
+	/** In place of the one that is set; read at every check. */
+	readonly grace: ((ctx: Context) => number) | undefined;
 	/** Why we stopped the run, in place of pi's words for a message that was never requested. */
 	readonly reason: (state: State) => string | undefined;
 	/** Such a message now stands in the transcript. */
@@ -22,6 +24,8 @@ export type Successor = (name: string, event: unknown) => Promise<unknown>;
 export interface Adapter {
 	/** Handles an event as if pi had brought it. */
 	handle(name: string, event: unknown, ctx: Context): Promise<unknown>;
+	/** Makes pi tell of the end of this turn, if anything depends on it. */
+	listen(): void;
 	/** From now on events wait for the successor; without one they pass. */
 	retire(successor: Promise<Successor | undefined>): void;
 }
@@ -41,6 +45,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 	let byPerson = false;
 	let hasRefused = false;
 	let slipped = NOTHING;
+	let stopListening: (() => void) | undefined;
 
 	/** A circuit breaker that fails open is none: whatever goes wrong in a handler stops the run. */
 	function guard<E, R>(name: string, handler: (event: E, ctx: Context) => R | Promise<R>, block?: () => R) {
@@ -81,9 +86,11 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 		guard("turn_start", async (event, ctx) => {
 			terminated.clear();
 			hasRefused = false;
+			unlisten();
 			const admitted = await driver.admit({ type: "turn_requested" }, ctx);
 			if (admitted === undefined) await (await retired)?.("turn_start", event);
 			slipIn();
+			listen();
 		}),
 	);
 
@@ -112,38 +119,41 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			if (message.role !== "assistant") return undefined;
 			const cost = message.usage.cost.total;
 			if (cost > 0) await driver.step({ type: "charged", cost }, ctx);
+			const { stopReason } = message;
+			if (stopReason === "aborted") await driver.step({ type: "interrupted" }, ctx);
+			if (stopReason === "error") {
+				await driver.step({ type: "turn_failed", message: message.errorMessage ?? stopReason }, ctx);
+			}
 			const errorMessage = surface.reason(driver.state);
-			if (errorMessage === undefined || !["error", "aborted"].includes(message.stopReason)) return undefined;
+			if (errorMessage === undefined || !["error", "aborted"].includes(stopReason)) return undefined;
 			surface.reasonTold();
 			return { message: { ...message, stopReason: "aborted" as const, errorMessage } };
 		}),
 	);
 
+	const turnEnd = guard<TurnEndEvent, TurnEndEventResult | undefined>("turn_end", async (event, ctx) => {
+		const { message, toolResults } = event;
+		if (message.role !== "assistant" || ["error", "aborted"].includes(message.stopReason)) return undefined;
+		if (ctx.signal?.aborted) {
+			await driver.step({ type: "interrupted" }, ctx);
+			return undefined;
+		}
+		if (surface.grace) await driver.step({ type: "grace_set", grace: surface.grace(ctx) }, ctx);
+		const isGoingOn = goesOn(event, terminated);
+		await driver.step({ type: "turn_ended", goesOn: isGoingOn, answered: toolResults.length === 0 }, ctx);
+		// A tool can keep to itself that a call which it made was refused.
+		const isHidden = hasRefused && !toolResults.some(isRefusal);
+		if (isHidden && isGoingOn) await driver.step({ type: "message_lost" }, ctx);
+		const carried = takeBack();
+		// What was slipped in stays in sight only if the transcript holds it from now on.
+		const told = [...(isGoingOn && !isClosed(driver.state) ? carried : []), ...driver.takeOutbox()];
+		const entries = told.map((text) => ({ type: "custom_message" as const, ...telling(text) }));
+		return entries.length > 0 ? { entries: [...event.entries, ...entries] } : undefined;
+	});
 	pi.on(
-		"turn_end",
-		guard("turn_end", async (event, ctx) => {
-			const { message } = event;
-			if (message.role !== "assistant") return undefined;
-			if (ctx.signal?.aborted || message.stopReason === "aborted") {
-				await driver.step({ type: "interrupted" }, ctx);
-				return undefined;
-			}
-			if (message.stopReason === "error") {
-				await driver.step({ type: "turn_failed", message: message.errorMessage ?? message.stopReason }, ctx);
-				return undefined;
-			}
-			await driver.step({ type: "grace_set", grace: surface.grace(ctx) }, ctx);
-			const isGoingOn = goesOn(event, terminated);
-			const answered = event.toolResults.length === 0;
-			await driver.step({ type: "turn_ended", goesOn: isGoingOn, answered }, ctx);
-			// A tool can keep to itself that a call which it made was refused.
-			const isHidden = hasRefused && !event.toolResults.some(isRefusal);
-			if (isHidden && isGoingOn) await driver.step({ type: "message_lost" }, ctx);
-			const carried = takeBack();
-			// What was slipped in stays in sight only if the transcript holds it from now on.
-			const told = [...(isGoingOn && !isClosed(driver.state) ? carried : []), ...driver.takeOutbox()];
-			const entries = told.map((text) => ({ type: "custom_message" as const, ...telling(text) }));
-			return entries.length > 0 ? { entries: [...event.entries, ...entries] } : undefined;
+		"agent_end",
+		guard("agent_end", async (_event, ctx) => {
+			if (ctx.signal?.aborted) await driver.step({ type: "interrupted" }, ctx);
 		}),
 	);
 
@@ -171,16 +181,29 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 		guard("agent_settled", async (_event, ctx) => {
 			takeBack();
 			driver.takeOutbox();
+			unlisten();
 			await driver.step({ type: "settled" }, ctx);
 		}),
 	);
 
 	return {
+		listen,
 		handle: async (name, event, ctx) => await handlers.get(name)?.(event as never, ctx),
 		retire(successor) {
 			retired = successor;
 		},
 	};
+
+	/** Pi builds the whole transcript for those who listen to the end of a turn, so we do where it matters. */
+	function listen(): void {
+		const isAwaited = surface.grace !== undefined || slipped !== NOTHING || isEndAwaited(driver.state);
+		if (isAwaited && !retired) stopListening ??= pi.on("turn_end", turnEnd);
+	}
+
+	function unlisten(): void {
+		stopListening?.();
+		stopListening = undefined;
+	}
 
 	/** What no turn's end can carry any more goes with the request of this turn, and of its retries. */
 	function slipIn(): void {

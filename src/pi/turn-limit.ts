@@ -36,7 +36,7 @@ const PATIENCE = 10_000;
 
 /** Guards the session that `pi` belongs to, unless another copy does. Gives the state, at any time. */
 export function install(pi: Pi, options: Options): () => State {
-	const { places } = options;
+	const { places, grace } = options;
 	const chosen = preferences(pi, places, options.surroundings ?? (() => ({ places, problems: [] })));
 	const told = new Set<string>();
 	if (isTaken(pi)) {
@@ -47,6 +47,7 @@ export function install(pi: Pi, options: Options): () => State {
 
 	const driver = drive(initial(false), {
 		askTimeout: () => chosen.current.askTimeout.value,
+		stepped: () => adapter.listen(),
 		wrapUpMessage: (remaining, ctx) => {
 			const text = chosen.current.wrapUpMessage.value || wording.wrapUp(remaining);
 			return options.wrapUpMessage ? used(readMessage(options.wrapUpMessage, text), ctx) : text;
@@ -58,7 +59,7 @@ export function install(pi: Pi, options: Options): () => State {
 	});
 	const adapter = attach(pi, driver, {
 		begin,
-		grace: (ctx) => (options.grace ? used(readGrace(options.grace), ctx) : chosen.current.grace.value),
+		grace: grace && ((ctx) => used(readGrace(grace), ctx)),
 		reason: (state) => wording.reason(state, source),
 		reasonTold: () => (shown = true),
 	});

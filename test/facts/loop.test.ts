@@ -76,6 +76,24 @@ test("pi.on gives back what unsubscribes", async (t) => {
 	assert.deepEqual(await said(t, once, { model: [mark(), mark(), text("done")] }), ["heard"]);
 });
 
+for (const event of ["turn_start", "tool_call", "message_end"]) {
+	test(`a turn_end handler registered in ${event} hears the end of that turn, and not of those after it is gone`, async (t) => {
+		const listens = (pi: ExtensionAPI): void => {
+			let turns = 0;
+			pi.on("turn_start", () => void turns++);
+			let off: (() => void) | undefined;
+			pi.on(process.env["LISTENS_IN"] as "turn_start", () => {
+				off ??= pi.on("turn_end", () => console.error("end of turn", turns));
+			});
+			pi.on("turn_start", () => {
+				if (turns === 2) off?.();
+			});
+		};
+		const model = [mark(), mark(), text("done")];
+		assert.deepEqual(await said(t, listens, { model, env: { LISTENS_IN: event } }), ["end of turn 1"]);
+	});
+}
+
 // Starts and ends
 
 /** Tells when a run starts, ends and has settled. */
@@ -106,9 +124,11 @@ test("agent_start and agent_end fire again when an extension continues a run, ag
 	assert.deepEqual(await said(t, [tells, continues], { model: endless(text("done")) }), again);
 });
 
-test("a failed turn has a turn_end whose message says error", async (t) => {
+test("a failed turn has a message_end whose message says error", async (t) => {
 	const extension = (pi: ExtensionAPI): void => {
-		pi.on("turn_end", ({ message }) => console.error(message.role === "assistant" && message.stopReason));
+		pi.on("message_end", ({ message }) => {
+			if (message.role === "assistant") console.error(message.stopReason);
+		});
 	};
 	assert.deepEqual(await said(t, extension, { model: [fail(529), text("done")] }), ["error", "stop"]);
 });
@@ -208,6 +228,7 @@ function watches(pi: ExtensionAPI): void {
 	pi.on("turn_end", ({ message }, ctx) => {
 		if (message.role === "assistant") ctx.ui.notify(`turn_end ${message.stopReason} ${ctx.signal?.aborted}`);
 	});
+	pi.on("agent_end", (_event, ctx) => ctx.ui.notify(`agent_end ${ctx.signal?.aborted}`));
 }
 
 test("ctx.abort() between turns makes one more turn_start, with an aborted signal, and a message that was never requested", async (t) => {
@@ -221,7 +242,7 @@ test("ctx.abort() between turns makes one more turn_start, with an aborted signa
 		rpc.notifications.map(({ message }) => message),
 		[
 			...["turn_start false", "message_end toolUse", "turn_end toolUse false"],
-			...["turn_start true", "message_end error", "turn_end error true"],
+			...["turn_start true", "message_end error", "turn_end error true", "agent_end true"],
 		],
 	);
 	assert.equal(pi.model.requests.length, 1);
@@ -242,17 +263,18 @@ test("a message that is aborted in mid-stream says so", async (t) => {
 	await rpc.abort();
 	assert.deepEqual(
 		rpc.notifications.map(({ message }) => message),
-		["turn_start false", "message_end aborted", "turn_end aborted true"],
+		["turn_start false", "message_end aborted", "turn_end aborted true", "agent_end true"],
 	);
 });
 
-test("an abort while a tool runs leaves a turn_end that looks normal but for the signal", async (t) => {
+test("an abort while a tool runs leaves a turn_end that looks normal but for the signal, and agent_end has it too", async (t) => {
 	const pi = await bare(t, watches, { model: [{ calls: [{ name: "bash", args: { command: "sleep 60" } }] }] });
 	const rpc = await pi.rpc();
 	await rpc.prompt("go");
 	await rpc.event("tool_execution_start");
 	await rpc.abort();
-	assert.equal(rpc.notifications[2]?.message, "turn_end toolUse true");
+	const told = rpc.notifications.map(({ message }) => message);
+	assert.deepEqual([told[2], told.at(-1)], ["turn_end toolUse true", "agent_end true"]);
 	assert.equal(pi.model.requests.length, 1);
 });
 

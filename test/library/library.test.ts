@@ -28,6 +28,25 @@ test("the limits hold in a session that no program has bound", async (t) => {
 	assert.equal(turns(), 2);
 });
 
+/** Was pi to tell of the end of the nth turn? It copies the whole transcript for that. */
+async function listening(t: TestContext, options: TurnLimitOptions): Promise<boolean[]> {
+	const heard: boolean[] = [];
+	const pi = await guarded(t, options, {
+		reply: () => {
+			heard.push(pi.session.hasExtensionHandlers("turn_end"));
+			return noop;
+		},
+	});
+	await pi.prompt("go");
+	return heard;
+}
+
+test("pi is made to tell of the end of a turn only where something depends on it", async (t) => {
+	assert.deepEqual(await listening(t, { turns: 6, grace: 2 }), [false, false, false, true, false, true]);
+	const late = await listening(t, { turns: 3, grace: () => 1 });
+	assert.deepEqual(late, [true, true, true]);
+});
+
 test("prompting within limits gives the outcome of a run that ended by itself", async (t) => {
 	const reply = (n: number) => (n < 3 ? noop : { text: "done" });
 	const { limit, session: pi } = await guarded(t, { turns: 3, grace: 0 }, { reply });

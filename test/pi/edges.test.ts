@@ -217,7 +217,7 @@ for (const [event, requests, ran] of [
 	["turn_end", 1, 1],
 ] as const) {
 	test(`where our own ${event} fails the run stops, and stderr says why`, async (t) => {
-		const env = { PI_MAX_TURNS: "9", BREAKS: event };
+		const env = { PI_MAX_TURNS: "2", BREAKS: event };
 		const pi = await host(t, { model: endless(), env, before: [breaks] });
 		const { stdout, stderr, code } = await pi.print("go");
 		assert.equal(pi.model.requests.length, requests);
