@@ -8,7 +8,7 @@ import { longSession } from "./child.ts";
 import { interleave, median, spread, table } from "./figures.ts";
 import type { Cost, Subject, Turns } from "./long-session.ts";
 
-const REAL_TURNS = 100;
+const REAL_TURNS = 300;
 const REAL_FROM = 10;
 
 const ROUNDS = 3;

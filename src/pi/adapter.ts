@@ -24,7 +24,7 @@ export type Successor = (name: string, event: unknown) => Promise<unknown>;
 export interface Adapter {
 	/** Handles an event as if pi had brought it. */
 	handle(name: string, event: unknown, ctx: Context): Promise<unknown>;
-	/** Makes pi tell of the end of this turn, if anything depends on it. */
+	/** Makes pi tell of the end of this turn, if anything depends on it: after whatever can change that. */
 	listen(): void;
 	/** From now on events wait for the successor; without one they pass. */
 	retire(successor: Promise<Successor | undefined>): void;
@@ -90,7 +90,6 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			const admitted = await driver.admit({ type: "turn_requested" }, ctx);
 			if (admitted === undefined) await (await retired)?.("turn_start", event);
 			slipIn();
-			listen();
 		}),
 	);
 
@@ -103,7 +102,9 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 				const admitted = await driver.admit({ type: "tool_call_requested", call }, ctx);
 				// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
 				if (admitted === undefined) return { block: true, reason: RELOADED };
-				return admitted ? undefined : blocked();
+				if (admitted) return undefined;
+				listen();
+				return blocked();
 			},
 			blocked,
 		),
@@ -120,6 +121,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			const cost = message.usage.cost.total;
 			if (cost > 0) await driver.step({ type: "charged", cost }, ctx);
 			const { stopReason } = message;
+			listen();
 			if (stopReason === "aborted") await driver.step({ type: "interrupted" }, ctx);
 			if (stopReason === "error") {
 				await driver.step({ type: "turn_failed", message: message.errorMessage ?? stopReason }, ctx);
@@ -196,8 +198,9 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 
 	/** Pi builds the whole transcript for those who listen to the end of a turn, so we do where it matters. */
 	function listen(): void {
+		if (stopListening || retired) return;
 		const isAwaited = surface.grace !== undefined || slipped !== NOTHING || isEndAwaited(driver.state);
-		if (isAwaited && !retired) stopListening ??= pi.on("turn_end", turnEnd);
+		if (isAwaited) stopListening = pi.on("turn_end", turnEnd);
 	}
 
 	function unlisten(): void {

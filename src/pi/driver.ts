@@ -14,8 +14,6 @@ import { ask, type OpenQuestion } from "./question.ts";
 export interface Edge {
 	/** Seconds. */
 	readonly askTimeout: () => Max;
-	/** After every step. */
-	readonly stepped: () => void;
 	/** Read when it is sent. */
 	readonly wrapUpMessage: (remaining: Max, ctx: Context) => string;
 	/** `queued`: messages were waiting when the run was stopped. */
@@ -53,9 +51,8 @@ export function drive(initial: State, edge: Edge): Driver {
 			const [next, effects] = transition(driver.state, event);
 			driver.state = next;
 			for (const effect of effects) await perform(effect, ctx);
-			edge.stepped();
 			const { phase } = driver.state;
-			if (isLetGo || (before === "idle" && phase.name === "idle")) return effects;
+			if (isLetGo || !ctx.hasUI || (before === "idle" && phase.name === "idle")) return effects;
 			driver.show(phase.name === "idle" ? undefined : widget(driver.state), ctx);
 			return effects;
 		},

@@ -47,7 +47,6 @@ export function install(pi: Pi, options: Options): () => State {
 
 	const driver = drive(initial(false), {
 		askTimeout: () => chosen.current.askTimeout.value,
-		stepped: () => adapter.listen(),
 		wrapUpMessage: (remaining, ctx) => {
 			const text = chosen.current.wrapUpMessage.value || wording.wrapUp(remaining);
 			return options.wrapUpMessage ? used(readMessage(options.wrapUpMessage, text), ctx) : text;
@@ -145,6 +144,7 @@ export function install(pi: Pi, options: Options): () => State {
 			if (now.policy !== policy) await driver.step({ type: "policy_set", meter, policy }, ctx);
 		}
 		await driver.step({ type: "grace_set", grace }, ctx);
+		adapter.listen();
 	}
 
 	async function execute(command: Command, ctx: Context): Promise<void> {
@@ -158,6 +158,7 @@ export function install(pi: Pi, options: Options): () => State {
 				return;
 			case "wrap_up":
 				await driver.step({ type: "wrap_up_requested" }, ctx);
+				adapter.listen();
 				tell(wording.wrapUpText(driver.state), "info", ctx);
 				return;
 			case "set":

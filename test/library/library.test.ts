@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { LimitExceeded, turnLimit, type Outcome, type TurnLimitOptions } from "../../src/index.ts";
 import { noop, session, type SessionOptions } from "../harness/session.ts";
 
@@ -31,13 +32,11 @@ test("the limits hold in a session that no program has bound", async (t) => {
 /** Was pi to tell of the end of the nth turn? It copies the whole transcript for that. */
 async function listening(t: TestContext, options: TurnLimitOptions): Promise<boolean[]> {
 	const heard: boolean[] = [];
-	const pi = await guarded(t, options, {
-		reply: () => {
-			heard.push(pi.session.hasExtensionHandlers("turn_end"));
-			return noop;
-		},
-	});
-	await pi.prompt("go");
+	const looks = (pi: ExtensionAPI): void => {
+		pi.on("tool_execution_end", () => void heard.push(host.session.hasExtensionHandlers("turn_end")));
+	};
+	const host = await session(t, { reply: () => noop, extensions: [turnLimit(options), looks] });
+	await host.prompt("go");
 	return heard;
 }
 
