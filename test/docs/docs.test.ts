@@ -7,6 +7,7 @@ import { Driver } from "../core/driver.ts";
 import * as wording from "../../src/core/wording.ts";
 import { parse } from "../../src/pi/command.ts";
 import { EXIT_CODE } from "../../src/pi/extension.ts";
+import { turnLimit } from "../../src/index.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";
 import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
 
@@ -104,6 +105,21 @@ describe("the settings table of the README", () => {
 		for (const words of [...commands, "", "wrap-up"]) assert.notEqual(parse(words).type, "invalid", words);
 	});
 });
+
+test("the README names the options that the library knows", () => {
+	const named = /^Options: (.*?)\. A wrong one/m.exec(readme)?.[1] ?? "";
+	const names = [...named.matchAll(/`([a-z]\w+)`/gi)].map(([, name = ""]) => name);
+	const known = /known are (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
+	assert.deepEqual(names.sort(), known.sort());
+});
+
+function message(fails: () => unknown): string {
+	try {
+		return String(fails());
+	} catch (error) {
+		return (error as Error).message;
+	}
+}
 
 test("what the README quotes is what is said", () => {
 	const run = new Driver({ turns: 25, attended: true }).prompt();
