@@ -50,8 +50,12 @@ export function limitActed(outcome: Outcome): boolean {
 
 /** Did the breaker itself fail? */
 export function isBroken(outcome: Outcome): outcome is Extract<Outcome, { kind: "failed" }> & { by: "breaker" } {
-	// Stryker disable next-line ConditionalExpression: only a failure has a `by`
-	return outcome.kind === "failed" && outcome.by === "breaker";
+	switch (outcome.kind) {
+		case "failed":
+			return outcome.by === "breaker";
+		default:
+			return false;
+	}
 }
 
 /** Was the run cut short by a limit, so that its answer, if there is one, is partial? */

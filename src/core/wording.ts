@@ -273,27 +273,29 @@ export function wrapUpText({ phase }: State): string {
 	return "The model will be told to wrap up with its next request.";
 }
 
+interface Sourced {
+	readonly value: unknown;
+	readonly source: string;
+}
+
 /** Where every meter stands and where each setting comes from: a few aligned lines. */
 export function status(
 	state: State,
-	settings: { readonly [key: string]: { readonly value: unknown; readonly source: string } },
+	settings: Readonly<Record<keyof typeof FLAGS | "askTimeout" | "wrapUpMessage", Sourced>>,
 ): string {
 	const { meters, phase } = state;
 	const told = (id: MeterId): string => {
 		const granted = phase.name === "idle" ? phase.extra[id] : 0;
 		return describe(id, granted > 0 ? { ...meters[id], extra: granted } : meters[id]);
 	};
-	const row = (name: string, key: string, value?: string) => {
-		const { value: set, source } = settings[key] ?? { value: "", source: "" };
-		return [name, value ?? String(set), source];
-	};
+	const row = (name: string, { value, source }: Sourced, shown = String(value)) => [name, shown, source];
 	return table([
-		row("turns", "maxTurns", told("turns")),
-		row("tool calls", "maxToolCalls", told("toolCalls")),
-		row("policy", "policy"),
-		row("grace", "grace"),
-		row("time to answer", "askTimeout"),
-		row("wrap-up text", "wrapUpMessage", settings["wrapUpMessage"]?.value ? "your own" : "built in"),
+		row("turns", settings.maxTurns, told("turns")),
+		row("tool calls", settings.maxToolCalls, told("toolCalls")),
+		row("policy", settings.policy),
+		row("grace", settings.grace),
+		row("time to answer", settings.askTimeout),
+		row("wrap-up text", settings.wrapUpMessage, settings.wrapUpMessage.value ? "your own" : "built in"),
 	]);
 }
 

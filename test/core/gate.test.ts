@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { isEndAwaited } from "../../src/core/breaker.ts";
 import { ABORT, ASK_CALLS, ASK_TURNS, CLOSE, Driver, EVENTS, HOLD, REFUSE } from "./driver.ts";
 
 for (const n of [0, 1, 2, 25]) {
@@ -230,6 +231,20 @@ describe("the question", () => {
 			assert.equal(run.phase, "asking");
 		}
 	});
+});
+
+test("the end of a turn is awaited where something depends on it", () => {
+	const run = new Driver({ turns: 2, toolCalls: 0, policy: "synthesize" });
+	assert.equal(isEndAwaited(run.state), false, "no run");
+	run.prompt().request();
+	assert.equal(isEndAwaited(run.state), false, "a turn to spare");
+	run.end();
+	run.request();
+	assert.equal(isEndAwaited(run.state), true, "none to spare");
+	run.call();
+	run.end();
+	run.request();
+	assert.equal(isEndAwaited(run.state), true, "the final pass, told");
 });
 
 describe("stopped", () => {

@@ -193,8 +193,16 @@ describe("as functions", () => {
 	});
 });
 
+test("there is a soft limit where a wrap-up can come", () => {
+	const soft = (turns: number | "unlimited", grace: number) =>
+		snapshot(new Driver({ turns, grace }).state).turns.softLimit;
+	assert.deepEqual([soft(5, 2), soft(2, 1), soft(2, 9)], [3, 1, 1]);
+	assert.deepEqual([soft(5, 0), soft(1, 1), soft("unlimited", 2)], [undefined, undefined, undefined]);
+});
+
 test("a snapshot tells where every meter stands", () => {
 	const run = new Driver({ turns: 5, toolCalls: 3, grace: 2, policy: "synthesize" }).prompt();
+	assert.equal(snapshot(run.state).turns.advised, false);
 	run.turns(3);
 	run.request();
 	run.call();

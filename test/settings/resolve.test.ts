@@ -1,24 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { defaults, type Key, KEYS, type Place, resolve, SETTINGS } from "../../src/settings/settings.ts";
-import { anyValues } from "./values.ts";
-
-/** Who can set something; the first three are the person's own word, the others yield to a project's file. */
-const SOURCES = ["command", "flag", "environment", "user", "project"] as const;
-
-type Given = { readonly [S in (typeof SOURCES)[number]]?: Place["values"] };
-
-const fallback = defaults(false);
-
-function place(source: (typeof SOURCES)[number], values: Place["values"] = {}): Place {
-	return { values, name: (key) => `${source}'s ${key}`, ...(source === "user" && { yieldsToProject: true }) };
-}
-
-function resolved(given: Given): ReturnType<typeof resolve> {
-	const places = SOURCES.filter((source) => source !== "project").map((source) => place(source, given[source]));
-	return resolve(places, given.project && place("project", given.project), fallback);
-}
+import { type Key, KEYS } from "../../src/settings/settings.ts";
+import { fallback, resolved, SOURCES } from "./given.ts";
 
 /** For each setting some values, the default among them unless that is a text, from the tightest to the loosest. */
 const VALUES: { readonly [K in Key]: readonly unknown[] } = {
@@ -80,6 +63,11 @@ test("a bad value gives one problem that names place, value, what is allowed and
 	]);
 });
 
+test("a time to answer is as long as a timer can wait, at most", () => {
+	assert.deepEqual(resolved({ user: { askTimeout: 2_147_483 } }).problems, []);
+	assert.equal(resolved({ user: { askTimeout: 2_147_484 } }).problems.length, 1);
+});
+
 test("a number that is no number is named as what it is", () => {
 	assert.match(String(resolved({ user: { maxTurns: Infinity } }).problems), /: Infinity is not a whole number/);
 });
@@ -93,23 +81,4 @@ test("a bad value is told wherever it stands, also where a stronger source is us
 			`${source}'s maxTurns: 0.5 is not a whole number from 0, or unlimited. Using ${used.value} (${used.source}).`,
 		]);
 	}
-});
-
-test("whatever stands in the sources, every setting is valid or the default, and every bad value is told", () => {
-	const given = fc.record(Object.fromEntries(SOURCES.map((source) => [source, anyValues])), { requiredKeys: [] });
-	fc.assert(
-		fc.property(given, (given: Given) => {
-			const { settings, problems } = resolved(given);
-			for (const key of KEYS) {
-				const { value, source } = settings[key];
-				assert.ok(source === "default" ? value === fallback[key] : SETTINGS[key].is(value));
-				for (const from of SOURCES) {
-					const bad = given[from]?.[key] !== undefined && !SETTINGS[key].is(given[from][key]);
-					const told = problems.filter((problem) => problem.startsWith(`${from}'s ${key}: `));
-					if (bad || from !== "project") assert.equal(told.length, bad ? 1 : 0);
-				}
-			}
-			assert.ok(problems.every((problem) => !/[\n\r\u001b]/.test(problem) && problem.length < 300));
-		}),
-	);
 });

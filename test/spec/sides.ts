@@ -1,7 +1,7 @@
 /** Core and spec side by side: every event goes to both, and they have to agree on what came of it. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { transition } from "../../src/core/breaker.ts";
+import { snapshot, transition } from "../../src/core/breaker.ts";
 import {
 	create,
 	type Effect,
@@ -79,6 +79,8 @@ export class Sides {
 			return { before, event, effects, after, rules };
 		}
 		same(whole(after), stateOf(this.machine), `the state after ${type}`);
+		const { softLimit = null } = snapshot(after).turns;
+		same(softLimit, this.machine.session.get("wrap_up_after"), `the soft limit after ${type}`);
 		same(this.machine.violations(), [], `the invariants after ${type}`);
 		return { before, event, effects, after, rules };
 	}
