@@ -10,7 +10,7 @@ import { meterOf } from "./pi/command.ts";
 import type { Pi } from "./pi/host.ts";
 import type { Report } from "./pi/report.ts";
 import { initialState, install } from "./pi/turn-limit.ts";
-import { defaults, type Key, type Place, resolve, SETTINGS, type Settings } from "./settings/settings.ts";
+import { defaults, type Key, LIMIT_OF, type Place, resolve, SETTINGS, type Settings } from "./settings/settings.ts";
 
 export type { Limit, Max, Outcome, Policy, Snapshot };
 export type { OutcomeKind } from "./core/outcome.ts";
@@ -85,8 +85,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 }
 
 const OPTIONS: { readonly [option: string]: Key } = {
-	turns: "maxTurns",
-	toolCalls: "maxToolCalls",
+	...LIMIT_OF,
 	policy: "policy",
 	grace: "grace",
 	wrapUpMessage: "wrapUpMessage",

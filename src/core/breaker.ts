@@ -6,7 +6,7 @@ import * as gate from "./gate.ts";
 import { type Active, type Asking, type Step, withMeter, withRun } from "./gate.ts";
 import { bound, isReached, type Meter, raise, read, type Reading, setMax, setPolicy, softLimit } from "./limit.ts";
 import type { Outcome, Spent, Verdict } from "./outcome.ts";
-import { type Event, IDLE, isClosed, type MeterId, type PerMeter, type State } from "./state.ts";
+import { type Event, IDLE, isClosed, type MeterId, type PerMeter, perMeter, type State } from "./state.ts";
 
 export { FINAL_TURNS, isEndAwaited, type Step } from "./gate.ts";
 
@@ -79,7 +79,7 @@ export type Snapshot = PerMeter<Reading> & {
 
 export function snapshot({ meters, grace, advice }: State): Snapshot {
 	const turns = { ...read(meters.turns), softLimit: softLimit(meters.turns, grace), advised: advice === "given" };
-	return { turns, toolCalls: read(meters.toolCalls) };
+	return { ...perMeter((id) => read(meters[id])), turns };
 }
 
 // Runs
@@ -87,7 +87,7 @@ export function snapshot({ meters, grace, advice }: State): Snapshot {
 function startRun(state: State): State {
 	const { phase } = state;
 	if (phase.name !== "idle") return state;
-	const spent: Spent = { turns: 0, toolCalls: 0, cost: 0, continuations: 0, advised: false };
+	const spent: Spent = { ...perMeter(() => 0), cost: 0, continuations: 0, advised: false };
 	const begun: State = { ...state, phase: { name: "running", run: { spent, turn: "ended" } } };
 	// Only a person's prompt refills: a run that an extension starts goes on in the same round.
 	if (!phase.prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + phase.extra[id] }));
@@ -142,6 +142,5 @@ function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step 
 }
 
 function mapMeters(state: State, change: (meter: Meter, id: MeterId) => Meter): State {
-	const { turns, toolCalls } = state.meters;
-	return { ...state, meters: { turns: change(turns, "turns"), toolCalls: change(toolCalls, "toolCalls") } };
+	return { ...state, meters: perMeter((id) => change(state.meters[id], id)) };
 }

@@ -82,8 +82,8 @@ export function answered(state: State, phase: Asking, answer: Answer): Step {
 		answer === "yes"
 			? continueRun(state, run, meter)
 			: nobodyContinues(state, run, { kind: "declined", answered: answer === "no", ...trip(state, meter) });
-	// A held tool call is requested again and decided then; turns are asked about between two of them.
-	return meter === "turns" ? boundary(next) : [next, []];
+	// A held tool call is requested again and decided then; all else is asked about between two turns.
+	return meter === "toolCalls" ? [next, []] : boundary(next);
 }
 
 function continueRun(state: State, run: Run, id: MeterId): State {
@@ -99,7 +99,7 @@ function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip): State
 	if (state.meters[meter].limit.policy === "abort" || run.spent.turns === 0) {
 		return { ...state, phase: { name: "stopped", run, verdict } };
 	}
-	const told = meter !== "turns";
+	const told = meter === "toolCalls";
 	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, told, answered: false } };
 }
 

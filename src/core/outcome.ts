@@ -1,10 +1,8 @@
 import type { Max } from "./limit.ts";
-import type { MeterId } from "./state.ts";
+import type { MeterId, PerMeter } from "./state.ts";
 
 /** What every outcome tells: the counters of the whole run. */
-export interface Spent {
-	readonly turns: number;
-	readonly toolCalls: number;
+export interface Spent extends PerMeter<number> {
 	/** In the model's currency, as far as the provider reports it: a lower bound. */
 	readonly cost: number;
 	/** How often somebody said yes to a question. */

@@ -3,17 +3,21 @@ import { meter } from "./limit.ts";
 import type { Outcome, Spent, Trip, Verdict } from "./outcome.ts";
 
 /**
- * What a run spends.
+ * What a run spends, in the order in which it is shown.
  *
  * - `turns`: model responses, each with the tool calls it asks for. Not counted: the repetition of a failed
  *   request, a compaction, a turn that the gate refused.
  * - `toolCalls`: calls that were let through, those made by other tools included. Not counted: refused calls.
  */
-export type MeterId = "turns" | "toolCalls";
+export const METER_IDS = ["turns", "toolCalls"] as const;
 
-export const METER_IDS: readonly MeterId[] = ["turns", "toolCalls"];
+export type MeterId = (typeof METER_IDS)[number];
 
 export type PerMeter<T> = Readonly<Record<MeterId, T>>;
+
+export function perMeter<T>(make: (id: MeterId) => T): PerMeter<T> {
+	return Object.fromEntries(METER_IDS.map((id) => [id, make(id)])) as PerMeter<T>;
+}
 
 /** What is known of the run in progress. */
 export interface Run {
@@ -107,10 +111,10 @@ export interface Setup {
 	readonly grace: number;
 }
 
-export const IDLE: Phase = { name: "idle", prompted: false, extra: { turns: 0, toolCalls: 0 } };
+export const IDLE: Phase = { name: "idle", prompted: false, extra: perMeter(() => 0) };
 
 export function create({ attended, limits, grace }: Setup): State {
-	const meters = { turns: meter(limits.turns), toolCalls: meter(limits.toolCalls) };
+	const meters = perMeter((id) => meter(limits[id]));
 	return { attended, meters, grace, advice: "armed", phase: IDLE };
 }
 

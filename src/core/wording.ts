@@ -1,7 +1,7 @@
 /** Every sentence that a person or the model reads. */
 import { bound, type Max, type Meter, POLICIES, read } from "./limit.ts";
 import { isBroken, limitActed, type Outcome, stoppedByLimit, type Trip } from "./outcome.ts";
-import type { MeterId, State } from "./state.ts";
+import { METER_IDS, type MeterId, perMeter, type State } from "./state.ts";
 
 /** What each meter is called. */
 export const METERS = {
@@ -43,18 +43,17 @@ export function callText(name: string, input: unknown): string {
 
 /** `Turns: 3/25 · Tools: 12/200`; in the final pass `Turns: 25/25 · final answer`. */
 export function widget(state: State): string {
-	const { turns, toolCalls } = state.meters;
-	const parts = [gauge("turns", turns)];
-	if (toolCalls.limit.max !== "unlimited") parts.push(gauge("toolCalls", toolCalls));
+	const shown = METER_IDS.filter((id) => id === "turns" || state.meters[id].limit.max !== "unlimited");
+	const parts = shown.map((id) => gauge(id, state.meters[id]));
 	if (state.phase.name === "finishing") parts.push("final answer");
 	return parts.join(" · ");
 }
 
 /** The widget between runs: what the next prompt will start from. */
 export function idleWidget(state: State): string {
-	const extra = state.phase.name === "idle" ? state.phase.extra : { turns: 0, toolCalls: 0 };
-	const fresh = (id: MeterId): Meter => ({ ...state.meters[id], used: 0, extra: extra[id] });
-	return widget({ ...state, meters: { turns: fresh("turns"), toolCalls: fresh("toolCalls") } });
+	const { phase, meters } = state;
+	const extra = (id: MeterId): number => (phase.name === "idle" ? phase.extra[id] : 0);
+	return widget({ ...state, meters: perMeter((id) => ({ ...meters[id], used: 0, extra: extra(id) })) });
 }
 
 function gauge(id: MeterId, meter: Meter): string {

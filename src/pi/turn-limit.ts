@@ -1,7 +1,7 @@
 /** One breaker in one session: its settings, its command, its coming and going. */
 import { type Late, readGrace, readMessage } from "../core/late.ts";
 import { bound, type Limit, type Policy } from "../core/limit.ts";
-import { create, METER_IDS, type MeterId, type PerMeter, type State } from "../core/state.ts";
+import { create, METER_IDS, type MeterId, type PerMeter, perMeter, type State } from "../core/state.ts";
 import * as wording from "../core/wording.ts";
 import { LIMIT_OF, type Place, type Resolved } from "../settings/settings.ts";
 import { attach, type Successor } from "./adapter.ts";
@@ -207,9 +207,5 @@ export function initialState(settings: Resolved, policies: Options["policies"], 
 		max: settings[LIMIT_OF[id]].value,
 		policy: own?.[id] ?? settings.policy.value,
 	});
-	return create({
-		attended,
-		limits: { turns: limit("turns"), toolCalls: limit("toolCalls") },
-		grace: settings.grace.value,
-	});
+	return create({ attended, limits: perMeter(limit), grace: settings.grace.value });
 }

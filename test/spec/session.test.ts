@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import { finalPass } from "../../src/core/wording.ts";
-import { turnLimit, type Limit } from "../../src/index.ts";
-import type { Event } from "../../src/core/state.ts";
+import { finalPass, METERS } from "../../src/core/wording.ts";
+import { turnLimit } from "../../src/index.ts";
+import { type Event, METER_IDS, perMeter } from "../../src/core/state.ts";
 import { session, type Session } from "../harness/session.ts";
 import type { Scope } from "../harness/wait.ts";
 import { check } from "./check.ts";
@@ -53,7 +53,7 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 		});
 	};
 	const confirm: ExtensionUIContext["confirm"] = async (title, _message, options) => {
-		log.push(`ask ${title.startsWith("Turn") ? "turns" : "toolCalls"}`);
+		log.push(`ask ${METER_IDS.find((id) => title.startsWith(METERS[id].limit))}`);
 		await setImmediate();
 		while (!options?.signal?.aborted) {
 			const next = world.question();
@@ -65,8 +65,11 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 	};
 
 	const { meters, grace } = events.reduce((state, event) => transition(state, event)[0], fresh(attended));
-	const limits: { turns: Limit; toolCalls: Limit } = { turns: meters.turns.limit, toolCalls: meters.toolCalls.limit };
-	const limit = turnLimit({ ...limits, grace, onOutcome: (outcome) => log.push(JSON.stringify(outcome)) });
+	const limit = turnLimit({
+		...perMeter((id) => meters[id].limit),
+		grace,
+		onOutcome: (outcome) => log.push(JSON.stringify(outcome)),
+	});
 	const real: Session = await session(scope, {
 		extensions: [before, limit, after],
 		...(attended ? { ui: { confirm } } : {}),

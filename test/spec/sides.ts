@@ -9,10 +9,11 @@ import {
 	METER_IDS,
 	type MeterId,
 	type PerMeter,
+	perMeter,
 	type Run,
 	type State,
 } from "../../src/core/state.ts";
-import { defaults } from "../../src/settings/settings.ts";
+import { defaults, LIMIT_OF } from "../../src/settings/settings.ts";
 import type { Instance, Value } from "./expression.ts";
 import { type Consequence, Machine } from "./machine.ts";
 
@@ -50,9 +51,8 @@ export interface Moment {
 
 /** A core as it is without any settings. */
 export function fresh(attended: boolean): State {
-	const { maxTurns, maxToolCalls, policy, grace } = defaults(attended);
-	const limits = { turns: { max: maxTurns, policy }, toolCalls: { max: maxToolCalls, policy } };
-	return create({ attended, limits, grace });
+	const { policy, grace, ...settings } = defaults(attended);
+	return create({ attended, limits: perMeter((id) => ({ max: settings[LIMIT_OF[id]], policy })), grace });
 }
 
 export class Sides {
@@ -129,7 +129,7 @@ function stateOf(machine: Machine): unknown {
 	const phases: Record<string, () => unknown> = {
 		idle: () => ({
 			prompted: session.get("prompted"),
-			extra: { turns: promised("turns"), toolCalls: promised("toolCalls") },
+			extra: perMeter(promised),
 		}),
 		running: () => ({ run }),
 		asking: () => ({ run, meter: idOf(session.get("asked_about")) }),
@@ -146,7 +146,7 @@ function stateOf(machine: Machine): unknown {
 		attended: session.get("attended"),
 		grace: session.get("grace"),
 		advice: session.get("advice"),
-		meters: { turns: meter("turns"), toolCalls: meter("toolCalls") },
+		meters: perMeter(meter),
 		phase: { name, ...(phases[name as string]?.() as object) },
 	};
 }
@@ -192,8 +192,7 @@ function tripOf(session: Instance): object {
 function spentOf(machine: Machine): object {
 	const { session } = machine;
 	return {
-		turns: machine.meter("turns").get("spent"),
-		toolCalls: machine.meter("tool_calls").get("spent"),
+		...perMeter((id) => machine.meter(METERS[id]).get("spent")),
 		cost: session.get("cost"),
 		continuations: session.get("continuations"),
 		advised: session.get("advised"),
