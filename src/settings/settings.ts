@@ -123,21 +123,21 @@ function resolveOne<K extends Key>(
 	fallback: Settings,
 ): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly string[] } {
 	const { is, allowed, tightens }: Setting<Settings[K]> = SETTINGS[key];
-	const winner = places.find(({ values }) => is(values[key]));
-	const own = {
-		value: winner === undefined ? fallback[key] : (winner.values[key] as Settings[K]),
-		source: winner?.name(key) ?? "default",
-	};
-	const wish = project?.values[key];
-	const yields = winner === undefined || winner.yieldsToProject === true;
-	// Stryker disable next-line ConditionalExpression: without a project there is no wish either
-	const isHeard = project !== undefined && yields && is(wish);
-	const chosen = isHeard && tightens?.(wish, own.value) ? { value: wish, source: project.name(key) } : own;
+	const projects = project ? [project] : [];
+	const isSaid = ({ values }: Place): boolean => is(values[key]);
+	const said = (place: Place) => ({ value: place.values[key] as Settings[K], source: place.name(key) });
 
-	const bad = [...places, ...(project ? [project] : [])]
+	const winner = places.find(isSaid);
+	const own = winner ? said(winner) : { value: fallback[key], source: "default" };
+	const yields = winner === undefined || winner.yieldsToProject === true;
+	const heard = yields ? projects.find(isSaid) : undefined;
+	const wish = heard && said(heard);
+	const chosen = wish && tightens?.(wish.value, own.value) ? wish : own;
+
+	const bad = [...places, ...projects]
 		.filter(({ values }) => values[key] !== undefined && !is(values[key]))
 		.map((place) => ({ place, allowed }));
-	if (isHeard && chosen === own) bad.push({ place: project, allowed: ALLOWED.project });
+	if (heard && chosen === own) bad.push({ place: heard, allowed: ALLOWED.project });
 	const problems = bad.map(({ place, allowed }) =>
 		badValue(place.name(key), place.values[key], allowed, chosen.value, chosen.source),
 	);
