@@ -75,7 +75,7 @@ export type Event =
 	| { readonly type: "charged"; readonly cost: number }
 	| { readonly type: "answered"; readonly answer: Answer }
 	| { readonly type: "wrap_up_requested" }
-	/** A compaction took our message out of the model's sight. */
+	/** The model does not see what we told it: a compaction took it, or a tool kept a refusal to itself. */
 	| { readonly type: "message_lost" }
 	| { readonly type: "limit_set"; readonly meter: MeterId; readonly max: Max }
 	| { readonly type: "limit_raised"; readonly meter: MeterId; readonly by: number }
