@@ -128,8 +128,7 @@ function raiseLimit(state: State, id: MeterId, by: number): Step {
 /** A change that takes the meter below its limit answers the question about it. */
 function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step {
 	const { phase } = state;
-	const rearmed = id === "turns" && meter.used < state.meters.turns.used ? "armed" : state.advice;
-	const next = withMeter({ ...state, advice: rearmed }, id, meter);
+	const next = withMeter(meter.used < state.meters[id].used ? gate.rearm(state, id) : state, id, meter);
 	switch (phase.name) {
 		case "idle":
 			return [{ ...next, phase: { ...phase, extra: { ...phase.extra, [id]: extra } } }, []];

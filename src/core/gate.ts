@@ -88,9 +88,13 @@ export function answered(state: State, phase: Asking, answer: Answer): Step {
 
 function continueRun(state: State, run: Run, id: MeterId): State {
 	const spent = { ...run.spent, continuations: run.spent.continuations + 1, advised: false };
-	const rearmed = id === "turns" && state.advice === "given" ? "armed" : state.advice;
-	const next: State = { ...state, advice: rearmed, phase: { name: "running", run: { ...run, spent, pass: id } } };
+	const next: State = { ...rearm(state, id), phase: { name: "running", run: { ...run, spent, pass: id } } };
 	return withMeter(next, id, { ...state.meters[id], used: 0, extra: 0 });
+}
+
+/** A new round of turns has its own wrap-up; one that the person asked for is still due. */
+export function rearm(state: State, id: MeterId): State {
+	return id === "turns" && state.advice === "given" ? { ...state, advice: "armed" } : state;
 }
 
 /** A final pass needs something to answer from: a run that had no turn yet is stopped under either policy. */

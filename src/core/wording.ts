@@ -161,11 +161,10 @@ export function reason(state: State, source: (id: MeterId) => string): string | 
 export function line(outcome: Outcome, source: (id: MeterId) => string): string | undefined {
 	if (isBroken(outcome)) return brokenText(outcome.message);
 	if (!limitActed(outcome)) return undefined;
-	const trip =
-		"meter" in outcome
-			? ` at the limit of ${count(outcome.limit, outcome.meter)} (${source(outcome.meter)})`
-			: " after the wrap-up";
-	return `pi-turn-limit: ${outcome.kind}${trip}; spent: ${spentText(outcome)}.`;
+	const after = outcome.advised ? " after the wrap-up" : " after a question";
+	const where =
+		"meter" in outcome ? ` at the limit of ${count(outcome.limit, outcome.meter)} (${source(outcome.meter)})` : after;
+	return `pi-turn-limit: ${outcome.kind}${where}; spent: ${spentText(outcome)}.`;
 }
 
 function brokenText(message: string): string {

@@ -169,6 +169,11 @@ describe("how a run ended", () => {
 			undefined,
 			"pi-turn-limit: failed after the wrap-up; spent: 5 turns, 1 tool call, $0.25.",
 		],
+		[
+			{ ...spent, kind: "completed", continuations: 1 },
+			undefined,
+			"pi-turn-limit: completed after a question; spent: 5 turns, 1 tool call, $0.25.",
+		],
 	];
 	for (const [outcome, notice, line] of outcomes) {
 		test(`${outcome.kind}${outcome.advised ? ", advised" : ""}: a notice and a line, where there is something to say`, () => {

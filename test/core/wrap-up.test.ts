@@ -135,6 +135,15 @@ describe("asked for by the person", () => {
 		assert.deepEqual(run.answer("yes"), [advise(1)]);
 	});
 
+	test("it is still due when a limit takes the place of unlimited", () => {
+		const run = new Driver({ turns: "unlimited" }).prompt();
+		run.turns(1);
+		run.request();
+		run.send({ type: "wrap_up_requested" });
+		run.send({ type: "limit_set", meter: "turns", max: 9 });
+		assert.deepEqual(run.end(), [advise(9)]);
+	});
+
 	test("it is given again though it was given before", () => {
 		const run = new Driver({ turns: 9, grace: 8 }).prompt();
 		assert.deepEqual(run.turns(1), [advise(8)]);
