@@ -28,7 +28,8 @@ async function tell(title: string, options: HostOptions & { env: Record<string, 
 	for (const line of stderr.trimEnd().split("\n").filter(Boolean)) console.log(`  stderr     ${line}`);
 	const { requests } = pi.model;
 	console.log(`  requests   ${requests.length} reached the model, ${pi.marks().length} tool calls ran`);
-	console.log(`  last sent  ${requests.at(-1)?.last.split("\n")[0]}`);
+	const [, told] = requests.at(-1)?.texts("user") ?? [];
+	if (told !== undefined) console.log(`  to model   ${told.split("\n")[0]}`);
 	console.log(`  exit code  ${code}`);
 }
 
@@ -66,15 +67,16 @@ async function headless(): Promise<void> {
 	console.log("\nIn a terminal, npm start lets you answer the question yourself.");
 }
 
-/** What the model says to the person who watches, by how often it was told to wrap up. */
+/** What the model says to the person who watches, by how often it was told to wrap up since the last prompt. */
 function narrate(request: Request): Reply {
-	const told = request.count("left in this run");
+	const isAdvice = (said: string): boolean => said.includes("left in this run");
+	const said = request.texts("user");
+	const told = said.length - 1 - said.findLastIndex((text) => !isAdvice(text));
 	if (told > 1) {
 		const words = "I was told to wrap up again, and this time I obey.";
 		return text(`${words}\n\nNow try /turn-limit, /turn-limit 2, or send another message. Ctrl+D leaves.`);
 	}
-	const justTold = request.last.includes("left in this run");
-	const words = justTold
+	const words = isAdvice(request.last)
 		? "I was told to wrap up, as you can read above, but I go on. So the limit acts, and you are asked: Enter says yes, Escape says no."
 		: told > 0
 			? "A new round has begun, and the widget counts from 1 again."

@@ -34,8 +34,12 @@ function colour(color: number, isRgb: boolean, isDefault: boolean, fallback: str
 	return isRgb ? `#${color.toString(16).padStart(6, "0")}` : palette(color);
 }
 
+/** pi's dim text, a little lighter: on a page nobody can turn up the screen. */
+const READABLE: Record<string, string> = { "#666666": "#9a9aa2" };
+
 function style(cell: Cell): { ink: string; paper: string; bold: boolean } {
-	const ink = colour(cell.getFgColor(), cell.isFgRGB(), cell.isFgDefault(), INK);
+	const drawn = colour(cell.getFgColor(), cell.isFgRGB(), cell.isFgDefault(), INK);
+	const ink = READABLE[drawn] ?? drawn;
 	const paper = colour(cell.getBgColor(), cell.isBgRGB(), cell.isBgDefault(), PAPER);
 	const bold = cell.isBold() !== 0;
 	return cell.isInverse() ? { ink: paper, paper: ink, bold } : { ink, paper, bold };

@@ -105,6 +105,7 @@ export function wrapUp(remaining: Max): string {
 			: `Only ${count(Math.max(1, remaining), "turns")} left in this run.`;
 	return `${left} Begin nothing new. Bring what you are doing to a safe stop and write your closing report now:
 ${ACCOUNT}
+
 Do not call the task complete because the run is ending; say so only if it is. Ask the user something only if you truly cannot close without the answer. Then stop.`;
 }
 
@@ -112,6 +113,7 @@ Do not call the task complete because the run is ending; say so only if it is. A
 export function finalPass({ meter }: Trip): string {
 	return `The budget of ${METERS[meter].many} for this run is spent; every further tool call is refused. Answer now, in text, from what you already have:
 ${ACCOUNT}
+
 Do not call the task complete because the budget ran out.`;
 }
 

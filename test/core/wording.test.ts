@@ -90,6 +90,7 @@ describe("to the model", () => {
 - what you have accomplished,
 - what remains to be done,
 - partial findings that whoever reads this should know.
+
 Do not call the task complete because the run is ending; say so only if it is. Ask the user something only if you truly cannot close without the answer. Then stop.`,
 		);
 		assert.match(wording.wrapUp(1), /^Only 1 turn left/);
@@ -104,6 +105,7 @@ Do not call the task complete because the run is ending; say so only if it is. A
 - what you have accomplished,
 - what remains to be done,
 - partial findings that whoever reads this should know.
+
 Do not call the task complete because the budget ran out.`,
 		);
 		assert.match(wording.finalPass({ meter: "toolCalls", limit: 3 }), /^The budget of tool calls/);

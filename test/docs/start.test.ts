@@ -39,7 +39,7 @@ test("npm start without a terminal tells the story, each step with its exit code
 	npm.stdout.on("data", (part: string) => (told += part));
 	assert.deepEqual(await once(npm, "close"), [0, null]);
 	assert.deepEqual(told.match(/exit code {2}\d+/g), ["exit code  53", "exit code  0", "exit code  53"]);
-	assert.match(told, /last sent {2}Only 2 turns left in this run/);
+	assert.match(told, /to model {3}Only 2 turns left in this run/);
 	assert.match(told, /answer {5}yes\n[^]*answer {5}no\n {2}told {7}Agent aborted by user/);
 	assert.deepEqual(left(), []);
 });
