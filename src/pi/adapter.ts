@@ -61,8 +61,8 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 			}
 		};
 		handlers.set(name, guarded);
-		return async (event: E, ctx: Context): Promise<R | undefined> =>
-			retired ? ((await (await retired)?.(name, event)) as R | undefined) : await guarded(event, ctx);
+		const forward = async (event: E): Promise<R | undefined> => (await (await retired)?.(name, event)) as R | undefined;
+		return (event: E, ctx: Context): Promise<R | undefined> => (retired ? forward(event) : guarded(event, ctx));
 	}
 
 	// Who prompts: `input` alone is not enough, for an extension may answer it without a run.
@@ -118,16 +118,18 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 		"message_end",
 		guard("message_end", async ({ message }, ctx) => {
 			if (message.role !== "assistant") return undefined;
+			const { stopReason } = message;
 			const cost = message.usage.cost.total;
 			if (cost > 0) await driver.step({ type: "charged", cost }, ctx);
-			const { stopReason } = message;
-			listen();
 			if (stopReason === "aborted") await driver.step({ type: "interrupted" }, ctx);
-			if (stopReason === "error") {
+			else if (stopReason === "error")
 				await driver.step({ type: "turn_failed", message: message.errorMessage ?? stopReason }, ctx);
+			else {
+				listen();
+				return undefined;
 			}
 			const errorMessage = surface.reason(driver.state);
-			if (errorMessage === undefined || !["error", "aborted"].includes(stopReason)) return undefined;
+			if (errorMessage === undefined) return undefined;
 			surface.reasonTold();
 			return { message: { ...message, stopReason: "aborted" as const, errorMessage } };
 		}),
