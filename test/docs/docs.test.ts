@@ -128,13 +128,13 @@ test("what the README quotes is what is said", () => {
 	for (const quoted of [
 		title,
 		message.split("\n")[0] ?? "",
-		"Agent aborted by user.",
+		"Agent aborted by user. Turn limit reached. Send a message to go on.",
 		"Turn limit reached; nobody answered.",
 	]) {
 		assert.ok(readme.includes(`\`${quoted}\``), quoted);
 	}
-	const spent = { turns: 40, toolCalls: 52, cost: 0.81, continuations: 0, advised: false };
-	const line = wording.line({ ...spent, kind: "exhausted", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
+	const spent = { turns: 41, toolCalls: 52, cost: 0.81, continuations: 0, advised: false };
+	const line = wording.line({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
 	assert.ok(readme.includes(`${line}\n`), line);
 	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(readme.includes(`\`${name}\``), name);
 	assert.ok(readme.includes(`| ${EXIT_CODE} | a limit stopped`));

@@ -80,7 +80,9 @@ for (const event of ["turn_start", "tool_call", "message_end"]) {
 	test(`a turn_end handler registered in ${event} hears the end of that turn, and not of those after it is gone`, async (t) => {
 		const listens = (pi: ExtensionAPI): void => {
 			let turns = 0;
-			pi.on("turn_start", () => void turns++);
+			pi.on("turn_start", () => {
+				turns++;
+			});
 			let off: (() => void) | undefined;
 			pi.on(process.env["LISTENS_IN"] as "turn_start", () => {
 				off ??= pi.on("turn_end", () => console.error("end of turn", turns));

@@ -91,6 +91,13 @@ describe("the examples run", () => {
 		assert.equal(await example("embed.js", pi.env), "completed after 2 turns\nHello.\n");
 	});
 
+	test("the program in the README", async (t) => {
+		const pi = await host(t, { model: [mark(), text("Hello.")] });
+		const program = /^```js\n(.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
+		writeFileSync(join(project, "examples/readme.js"), program);
+		assert.match(await example("readme.js", pi.env), /kind: 'completed'[^]*completed after 2 turns: Hello\.\n$/);
+	});
+
 	test("an embedding whose limit is reached", async (t) => {
 		const pi = await host(t, { model: times(12) });
 		assert.match(

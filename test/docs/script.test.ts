@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { cli, endless, host, mark, node, type Reply, root, type Script, text } from "../harness/index.ts";
+
+const script = /^```sh\n(PI_MAX_TURNS=.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
+
+const obedient: Script = (request): Reply => (request.count("budget of turns") > 0 ? text("Half of it.") : mark());
+
+for (const [what, model, printed, report, code] of [
+	["a model that finishes", [mark(), text("All of it.")], "done\n", "All of it.\n", 0],
+	["a model that needs longer", obedient, "stopped at the limit; partial report in report.md\n", "Half of it.\n", 1],
+	["a model that never stops", endless(), "stopped at the limit; partial report in report.md\n", "", 1],
+] as const) {
+	test(`the script of the README, with ${what}`, async (t) => {
+		const pi = await host(t, { model, env: { PI_TURN_LIMIT_GRACE: "0" } });
+		const shim = `#!/bin/sh\nexec "${node}" "${cli}" --offline --no-session --no-extensions -e "${root}" "$@" < /dev/null\n`;
+		writeFileSync(join(pi.cwd, "pi"), shim, { mode: 0o755 });
+		const env = { ...pi.env, PATH: `${pi.cwd}:${pi.env["PATH"]}` };
+		const shell = spawn("sh", ["-c", script], { cwd: pi.cwd, env, stdio: ["ignore", "pipe", "ignore"] });
+		let told = "";
+		shell.stdout.setEncoding("utf8").on("data", (part: string) => (told += part));
+		const [exit] = (await once(shell, "close")) as [number];
+		assert.deepEqual([told, readFileSync(join(pi.cwd, "report.md"), "utf8"), exit], [printed, report, code]);
+	});
+}
