@@ -154,6 +154,7 @@ export function attach(pi: Pick<Pi, "on">, driver: Driver, surface: Surface): Ad
 		const entries = told.map((text) => ({ type: "custom_message" as const, ...telling(text) }));
 		return entries.length > 0 ? { entries: [...event.entries, ...entries] } : undefined;
 	});
+
 	pi.on(
 		"agent_end",
 		guard("agent_end", async (_event, ctx) => {
