@@ -77,11 +77,6 @@ test("the types resolve in a strict project", async () => {
 	await run(bin("tsc"), [...options, "--target", "es2023", "--types", "node", "use.ts"]);
 });
 
-test("publint and are-the-types-wrong are content", async () => {
-	await run(bin("publint"), ["run", tarball, "--strict"]);
-	await run(bin("attw"), [tarball, "--profile", "esm-only"]);
-});
-
 describe("the examples run", () => {
 	const example = (name: string, env: NodeJS.ProcessEnv = {}): Promise<string> =>
 		run(process.execPath, [join("examples", name)], { env });

@@ -109,7 +109,7 @@ test("a real session shows what the spec says", async () => {
 			for (const undo of undos) await undo();
 		}
 	});
-	await check(property, 300);
+	await check(property, 220);
 });
 
 test("in doing so every question is asked, every message given, every outcome reached", () => {
