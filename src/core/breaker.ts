@@ -1,14 +1,35 @@
 /**
- * The circuit breaker as one pure machine: `transition(state, event)` gives the next state and, as data, what
- * the shell has to do. It knows no host, no clock and no words. `state.ts` defines its alphabet, `gate.ts` decides.
+ * The circuit breaker as a pure machine: `transition` takes an event, `decide` a request. Both give the next state
+ * and, as data, the effects that the shell carries out. `state.ts` defines the alphabet. A line belongs to `gate.ts`
+ * if it decides about a request or an answer, to `run.ts` if it starts, stops or ends a run, and here if it
+ * dispatches or changes a limit.
  */
 import * as gate from "./gate.ts";
-import { type Active, type Asking, type Step, withMeter, withRun } from "./gate.ts";
 import { bound, isReached, type Meter, raise, read, type Reading, setMax, setPolicy, softLimit } from "./limit.ts";
-import type { Outcome, Spent, Verdict } from "./outcome.ts";
-import { type Event, IDLE, isClosed, type MeterId, type PerMeter, perMeter, type State } from "./state.ts";
+import { type AmountId, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import { settle, shutDown, start, stop } from "./run.ts";
+import {
+	type Active,
+	type Event,
+	isClosed,
+	isTurnOpen,
+	type Request,
+	type Ruling,
+	type State,
+	type Step,
+	withMeter,
+	withRun,
+} from "./state.ts";
 
-export { FINAL_TURNS, isEndAwaited, type Step } from "./gate.ts";
+/** The gate: nothing passes unless it says `admit`. */
+export function decide(state: State, request: Request): Ruling {
+	switch (request.type) {
+		case "turn_requested":
+			return gate.requestTurn(start(state));
+		case "tool_call_requested":
+			return gate.requestCall(state, request.call);
+	}
+}
 
 /** Total: an event that has no place in the present state gives back the same state and no effects. */
 export function transition(state: State, event: Event): Step {
@@ -16,8 +37,10 @@ export function transition(state: State, event: Event): Step {
 	switch (event.type) {
 		case "prompted":
 			return [phase.name === "idle" ? { ...state, phase: { ...phase, prompted: true } } : state, []];
-		case "turn_requested":
-			return gate.requestTurn(startRun(state));
+		case "attended_set":
+			return [phase.name === "idle" ? { ...state, attended: event.attended } : state, []];
+		case "charged":
+			return [charge(state, event.amounts), []];
 		case "limit_set":
 			return setLimit(state, event.meter, setMax(state.meters[event.meter], event.max), 0);
 		case "limit_raised":
@@ -32,32 +55,28 @@ export function transition(state: State, event: Event): Step {
 }
 
 function transitionRun(state: State, phase: Active, event: Event): Step {
-	const { turn, spent } = phase.run;
+	const { turn } = phase.run;
 	switch (event.type) {
-		case "turn_ended": {
-			if (turn !== "open") return [state, []];
-			const isAnswer = phase.name === "finishing" && event.answered;
-			const ended = withRun(state, isAnswer ? { ...phase, answered: true } : phase, { turn: "ended" });
-			return event.goesOn ? gate.boundary(ended) : [ended, []];
-		}
+		case "turn_ended":
+			return isTurnOpen(phase.run) ? endTurn(state, phase, event.goesOn, event.answered === true) : [state, []];
 		case "turn_failed":
-			if (isClosed(state) || typeof turn === "object") return [state, []];
-			return [withRun(state, phase, { turn: { failed: event.message } }), []];
-		case "tool_call_requested":
-			return gate.requestCall(state, phase, event.call);
-		case "charged":
-			return [withRun(state, phase, { spent: { ...spent, cost: spent.cost + event.cost } }), []];
+			if (isClosed(state) || (typeof turn === "object" && !isTurnOpen(phase.run))) return [state, []];
+			return [withRun(state, phase, { turn: { failed: event.message, since: "nothing" } }), []];
+		case "message_entered":
+			if (typeof turn !== "object" || turn.since === "message") return [state, []];
+			return [withRun(state, phase, { turn: { ...turn, since: "message" } }), []];
 		case "answered":
-			return phase.name === "asking" ? gate.answered(state, phase, event.answer) : [state, []];
+			return phase.name === "asking" ? gate.answer(state, phase, event.answer) : [state, []];
 		case "wrap_up_requested":
 			return [phase.name === "running" || phase.name === "asking" ? { ...state, advice: "requested" } : state, []];
 		case "message_lost":
 			if (phase.name === "finishing") return [state, [{ type: "synthesize" }]];
-			return [state, phase.name === "running" && state.advice === "given" ? [gate.advice(state)] : []];
+			if (phase.name !== "running" || typeof state.advice !== "object") return [state, []];
+			return [state, [gate.advice(state, state.advice.given)]];
 		case "interrupted":
-			return gate.stop(state, phase, { kind: "interrupted" });
+			return stop(state, phase, { kind: "interrupted" });
 		case "broke":
-			return gate.stop(state, phase, { kind: "failed", by: "breaker", message: event.message }, { type: "abort" });
+			return stop(state, phase, { kind: "failed", by: "breaker", message: event.message }, { type: "abort" });
 		case "settled":
 			return phase.name === "asking" ? shutDown(state, phase) : settle(state, phase);
 		case "shut_down":
@@ -67,56 +86,28 @@ function transitionRun(state: State, phase: Active, event: Event): Step {
 	}
 }
 
-/** Where every meter stands. */
-export type Snapshot = PerMeter<Reading> & {
-	readonly turns: {
-		/** The number of turns after which the wrap-up is due in this round, if one is. */
-		readonly softLimit: number | undefined;
-		/** Was it given in this round? */
-		readonly advised: boolean;
-	};
-};
-
-export function snapshot({ meters, grace, advice }: State): Snapshot {
-	const turns = { ...read(meters.turns), softLimit: softLimit(meters.turns, grace), advised: advice === "given" };
-	return { ...perMeter((id) => read(meters[id])), turns };
+function endTurn(state: State, phase: Active, goesOn: boolean, answered: boolean): Step {
+	if (phase.name !== "finishing") {
+		const ended = withRun(state, phase, { turn: "ended" });
+		return goesOn ? gate.boundary(ended) : [ended, []];
+	}
+	const ended = withRun(state, { ...phase, answered: phase.answered || answered }, { turn: "ended" });
+	if (goesOn) return gate.boundary(ended);
+	return ended.phase.answered ? [ended, []] : gate.demandAgain(ended, ended.phase);
 }
 
-// Runs
-
-function startRun(state: State): State {
+/** Amounts are charged whenever they become known; they stop nothing by themselves. */
+function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
-	if (phase.name !== "idle") return state;
-	const spent: Spent = { ...perMeter(() => 0), cost: 0, continuations: 0, advised: false };
-	const begun: State = { ...state, phase: { name: "running", run: { spent, turn: "ended" } } };
-	// Only a person's prompt refills: a run that an extension starts goes on in the same round.
-	if (!phase.prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + phase.extra[id] }));
-	return mapMeters({ ...begun, advice: "armed" }, (meter, id) => ({ ...meter, used: 0, extra: phase.extra[id] }));
+	const add = (before: PerMeter<number>): PerMeter<number> =>
+		perMeter((id) => before[id] + ((amounts as Partial<PerMeter<number>>)[id] ?? 0));
+	const used = add(perMeter((id) => state.meters[id].used));
+	const meters = perMeter((id) => ({ ...state.meters[id], used: used[id] }));
+	if (phase.name === "idle") return { ...state, meters };
+	return withRun({ ...state, meters }, phase, { spent: { ...phase.run.spent, ...add(phase.run.spent) } });
 }
 
-function settle(state: State, phase: Exclude<Active, Asking>): Step {
-	return [{ ...state, phase: IDLE }, [{ type: "end", outcome: outcomeOf(state, phase) }]];
-}
-
-function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
-	const { spent, turn } = phase.run;
-	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
-	if (typeof turn === "object") return { ...spent, kind: "failed", by: "provider", message: turn.failed };
-	if (phase.name === "finishing") return { ...spent, kind: "synthesized", ...phase.trip };
-	return spent.advised
-		? { ...spent, kind: "wrapped_up", ...gate.trip(state, "turns") }
-		: { ...spent, kind: "completed" };
-}
-
-function shutDown(state: State, phase: Active): Step {
-	const verdict: Verdict =
-		phase.name === "asking"
-			? { kind: "declined", answered: false, ...gate.trip(state, phase.meter) }
-			: { kind: "interrupted" };
-	const [stopped, effects] = gate.stop(state, phase, verdict, { type: "abort" });
-	const [settled, end] = transition(stopped, { type: "settled" });
-	return [settled, [...effects, ...end]];
-}
+// Limits
 
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
@@ -125,7 +116,7 @@ function raiseLimit(state: State, id: MeterId, by: number): Step {
 	return setLimit(state, id, raise(state.meters[id], by), 0);
 }
 
-/** A change that takes the meter below its limit answers the question about it. */
+/** A change that takes the meter below its limit answers the question about it, and ends the final pass. */
 function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step {
 	const { phase } = state;
 	const next = withMeter(meter.used < state.meters[id].used ? gate.rearm(state, id) : state, id, meter);
@@ -135,11 +126,40 @@ function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step 
 		case "asking":
 			if (phase.meter !== id || isReached(meter)) return [next, []];
 			return [{ ...next, phase: { name: "running", run: phase.run } }, [{ type: "close_question" }]];
+		case "finishing":
+			if (phase.trip.meter !== id || isReached(meter)) return [next, []];
+			return [{ ...next, phase: { name: "running", run: phase.run } }, [{ type: "resume" }]];
 		default:
 			return [next, []];
 	}
 }
 
-function mapMeters(state: State, change: (meter: Meter, id: MeterId) => Meter): State {
-	return { ...state, meters: perMeter((id) => change(state.meters[id], id)) };
+// Reading
+
+/** A meter as programs read it; amounts as they write them. */
+export interface Gauge extends Reading {
+	/** What may be spent before the wrap-up is due in this round, if one is. */
+	readonly softLimit: number | undefined;
+	/** The wrap-up of this round was about this meter. */
+	readonly advised: boolean;
+}
+
+export type Snapshot = PerMeter<Gauge>;
+
+export function snapshot({ meters, grace, advice }: State): Snapshot {
+	return perMeter((id) => {
+		const { write } = kindOf(id).unit;
+		const outside = (max: Max): Max => (max === "unlimited" ? max : write(max));
+		const { used, limit, remaining, policy } = read(meters[id]);
+		const soft = softLimit(id, meters[id], grace);
+		const advised = typeof advice === "object" && advice.given === id;
+		return {
+			used: write(used),
+			limit: outside(limit),
+			remaining: outside(remaining),
+			policy,
+			softLimit: soft === undefined ? undefined : write(soft),
+			advised,
+		};
+	});
 }

@@ -1,7 +1,9 @@
-/** The breaker without a host, for a loop of your own: feed it events, do what its effects say. */
-export * from "./breaker.ts";
-export * from "./late.ts";
+/** The breaker without a host, for a loop of your own: feed it events, ask it to decide, do what its effects say. */
+export { decide, type Gauge, type Snapshot, snapshot, transition } from "./breaker.ts";
+export { FINAL_TURNS, isEndAwaited } from "./gate.ts";
 export * from "./limit.ts";
-export * from "./outcome.ts";
+export * from "./meters.ts";
+export type * from "./outcome.ts";
+export { limitActed, publish, stoppedByLimit } from "./outcome.ts";
+export { pauseBeforeRefusal, refusalsInARow } from "./run.ts";
 export * from "./state.ts";
-export * as wording from "./wording.ts";

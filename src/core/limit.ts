@@ -1,18 +1,18 @@
-/** How much of a meter one round may spend: a whole number ≥ 0, or unlimited. */
-export type Max = number | "unlimited";
+/** A bound, its policy, and what one round has spent of it. */
+import { kindOf, type Max, type MeterId } from "./meters.ts";
 
-/** What happens when a limit is reached and nobody continues. */
+/** The choice when a limit is reached and nobody continues. */
 export type Policy = "abort" | "synthesize";
 
 export const POLICIES: readonly Policy[] = ["abort", "synthesize"];
 
-/** A bound and what happens when it runs out; they travel together. */
+/** A bound and its policy; they travel together. */
 export interface Limit {
 	readonly max: Max;
 	readonly policy: Policy;
 }
 
-/** What is spent of one limit in the current round. */
+/** What the current round has spent of one limit. */
 export interface Meter {
 	readonly limit: Limit;
 	readonly used: number;
@@ -20,32 +20,17 @@ export interface Meter {
 	readonly extra: number;
 }
 
-/** Everything about a meter that a reader may want to know. */
+/** A meter as others read it. */
 export interface Reading {
 	readonly used: number;
-	/** The bound of this round, what was granted on top of the limit included. */
+	/** The bound of this round, `extra` included. */
 	readonly limit: Max;
 	readonly remaining: Max;
 	readonly policy: Policy;
 }
 
-/** Whole and not negative: the only numbers that a limit, a grace or a count can be. */
-export function isCount(value: unknown): value is number {
-	return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-export function isMax(value: unknown): value is Max {
-	return value === "unlimited" || isCount(value);
-}
-
 export function isPolicy(value: unknown): value is Policy {
 	return (POLICIES as readonly unknown[]).includes(value);
-}
-
-/** Text as people type it: decimal digits that make a count are a number, anything else stays as it is. */
-export function fromText(text: string): unknown {
-	const count = /^\d+$/.test(text) ? Number(text) : undefined;
-	return isCount(count) ? count : text;
 }
 
 /** To compare and to count with. */
@@ -75,8 +60,8 @@ export function read(meter: Meter): Reading {
 
 /** From unlimited to a number the count restarts; from one number to another it stays. */
 export function setMax(meter: Meter, max: Max): Meter {
-	const reEnabled = meter.limit.max === "unlimited" && max !== "unlimited";
-	return { limit: { ...meter.limit, max }, used: reEnabled ? 0 : meter.used, extra: 0 };
+	const isReEnabled = meter.limit.max === "unlimited" && max !== "unlimited";
+	return { limit: { ...meter.limit, max }, used: isReEnabled ? 0 : meter.used, extra: 0 };
 }
 
 export function setPolicy(meter: Meter, policy: Policy): Meter {
@@ -89,10 +74,14 @@ export function raise(meter: Meter, by: number): Meter {
 }
 
 /**
- * The number of turns after which the wrap-up is due: the bound minus `grace`, but never before the first
- * turn has ended. None without a bound, for a bound that leaves no turn to wrap up in, and for a grace of 0.
+ * What may be spent before the wrap-up is due: for turns the bound minus `grace`, but at least one turn; for an
+ * amount nine tenths of the bound. None without a bound, for a bound that leaves no room, for a grace of 0, and
+ * for calls, which a wrap-up cannot save.
  */
-export function softLimit(turns: Meter, grace: number): number | undefined {
-	const max = toNumber(bound(turns));
-	return max === Infinity || max < 2 || grace < 1 ? undefined : Math.max(1, max - grace);
+export function softLimit(id: MeterId, meter: Meter, grace: number): number | undefined {
+	const max = toNumber(bound(meter));
+	if (max === Infinity || max < 2 || grace < 1) return undefined;
+	const { known, gates } = kindOf(id);
+	if (known === "after") return Math.ceil(max * 0.9);
+	return gates.includes("turn") ? Math.max(1, max - grace) : undefined;
 }

@@ -1,14 +1,11 @@
-import type { Max } from "./limit.ts";
-import type { MeterId, PerMeter } from "./state.ts";
+/** How a run ended: one value per run, and the line that reports it. */
+import { amount, kindOf, type Max, METER_IDS, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import { clip } from "./text.ts";
 
-/** What every outcome tells: the counters of the whole run. */
+/** The counters of the whole run; part of every outcome. */
 export interface Spent extends PerMeter<number> {
-	/** In the model's currency, as far as the provider reports it: a lower bound. */
-	readonly cost: number;
 	/** How often somebody said yes to a question. */
 	readonly continuations: number;
-	/** Was the model told to wrap up, in the round that ended the run? */
-	readonly advised: boolean;
 }
 
 /** The meter and the limit that acted. */
@@ -17,7 +14,7 @@ export interface Trip {
 	readonly limit: Max;
 }
 
-/** How a run ended that a limit, the user or a failure ended. */
+/** The end of a run that a limit, the user or a failure ended. */
 export type Verdict =
 	/** A person was asked and did not continue: an explicit no, or no answer at all. */
 	| ({ readonly kind: "declined"; readonly answered: boolean } & Trip)
@@ -27,36 +24,66 @@ export type Verdict =
 	| ({ readonly kind: "synthesized" } & Trip)
 	/** The user aborted. */
 	| { readonly kind: "interrupted" }
-	/** The provider failed for good, or the breaker itself did. */
-	| { readonly kind: "failed"; readonly by: "provider" | "breaker"; readonly message: string };
+	/** The provider failed for good, in the final pass if a limit is named, or the breaker itself failed. */
+	| ({ readonly kind: "failed"; readonly by: "provider" | "breaker"; readonly message: string } & Partial<Trip>);
 
-/** How a run ended by itself. */
+/** The end of a run that ended by itself. */
 type Ending =
 	| { readonly kind: "completed" }
 	/** After the wrap-up. */
 	| ({ readonly kind: "wrapped_up" } & Trip);
 
-/** How a run ended: one value per run. */
-export type Outcome = Spent & (Ending | Verdict);
+export type Outcome = Spent & {
+	/** The model was told to wrap up, in the round that ended the run. */
+	readonly advised: boolean;
+} & (Ending | Verdict);
 
 export type OutcomeKind = Outcome["kind"];
 
-/** Did a limit act: by advice, a question, the final pass or a stop? */
+/** True if a limit acted: by advice, a question, the final pass or a stop. */
 export function limitActed(outcome: Outcome): boolean {
 	return "meter" in outcome || outcome.advised || outcome.continuations > 0;
 }
 
-/** Did the breaker itself fail? */
+/** True if the breaker itself failed. */
 export function isBroken(outcome: Outcome): outcome is Extract<Outcome, { kind: "failed" }> & { by: "breaker" } {
-	switch (outcome.kind) {
-		case "failed":
-			return outcome.by === "breaker";
-		default:
-			return false;
-	}
+	return outcome.kind === "failed" && outcome.by === "breaker";
 }
 
-/** Was the run cut short by a limit, so that its answer, if there is one, is partial? */
-export function stoppedByLimit(outcome: Outcome): boolean {
-	return ["declined", "exhausted", "synthesized"].includes(outcome.kind);
+/** True if a limit cut the run short, so that its answer, if there is one, is partial. */
+export function stoppedByLimit(outcome: Outcome): outcome is Outcome & Trip {
+	return "meter" in outcome && outcome.kind !== "wrapped_up";
+}
+
+/** The outcome with its amounts as programs write them: dollars, not millionths. */
+export function publish(outcome: Outcome): Outcome {
+	const spent = perMeter((id) => kindOf(id).unit.write(outcome[id]));
+	if (!("meter" in outcome)) return { ...outcome, ...spent };
+	const { meter, limit } = outcome as Outcome & Trip;
+	return { ...outcome, ...spent, limit: limit === "unlimited" ? limit : kindOf(meter).unit.write(limit) };
+}
+
+/** `41 turns, 52 tool calls, $0.81`. */
+export function spentText(spent: PerMeter<number>): string {
+	const shown = METER_IDS.filter((id) => kindOf(id).listed || spent[id] > 0);
+	return shown.map((id) => amount(id, spent[id])).join(", ");
+}
+
+/** One line for logs, if a limit or the breaker acted: the kind, the limit, where it was set, what was spent. */
+export function line(outcome: Outcome, source: (id: MeterId) => string): string | undefined {
+	if (isBroken(outcome)) return brokenText(outcome);
+	if (!limitActed(outcome)) return undefined;
+	const after = outcome.advised ? " after the wrap-up" : " after a question";
+	const where = hasTrip(outcome)
+		? ` at the limit of ${amount(outcome.meter, outcome.limit)} (${source(outcome.meter)})`
+		: after;
+	return `pi-turn-limit: ${outcome.kind}${where}; spent: ${spentText(outcome)}.`;
+}
+
+function hasTrip(outcome: Outcome): outcome is Outcome & Trip {
+	return "meter" in outcome;
+}
+
+export function brokenText({ message }: { readonly message: string }): string {
+	return `pi-turn-limit: failed and stopped the run: ${clip(message, 200)}`;
 }

@@ -1,81 +1,116 @@
-import type { Limit, Max, Meter, Policy } from "./limit.ts";
-import { meter } from "./limit.ts";
+/** The alphabet of the breaker: its state, the events it hears, the requests it decides, the effects it asks for. */
+import { type Limit, type Meter, meter, type Policy } from "./limit.ts";
+import { type AmountId, type Call, type Gate, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import type { Outcome, Spent, Trip, Verdict } from "./outcome.ts";
 
-/**
- * What a run spends, in the order in which it is shown.
- *
- * - `turns`: model responses, each with the tool calls it asks for. Not counted: the repetition of a failed
- *   request, a compaction, a turn that the gate refused.
- * - `toolCalls`: calls that were let through, those made by other tools included. Not counted: refused calls.
- */
-export const METER_IDS = ["turns", "toolCalls"] as const;
-
-export type MeterId = (typeof METER_IDS)[number];
-
-export type PerMeter<T> = Readonly<Record<MeterId, T>>;
-
-export function perMeter<T>(make: (id: MeterId) => T): PerMeter<T> {
-	return Object.fromEntries(METER_IDS.map((id) => [id, make(id)])) as PerMeter<T>;
+/** A turn whose request failed; `failed` is the reason. */
+export interface FailedTurn {
+	readonly failed: string;
+	/**
+	 * `nothing`: the next turn repeats it, which is neither counted nor gated. `retry`: it is being repeated. `message`:
+	 * a message entered the conversation, so the turn that is about to start, or has just started, is a new one.
+	 */
+	readonly since: "nothing" | "retry" | "message";
 }
 
-/** What is known of the run in progress. */
+/** The run in progress. */
 export interface Run {
 	readonly spent: Spent;
-	/** `failed` until the host repeats the turn, which is then neither counted nor gated. */
-	readonly turn: "ended" | "open" | { readonly failed: string };
-	/** A yes admits one request of this meter, whatever its limit: so a limit of 0 can go on. */
-	readonly pass?: MeterId | undefined;
+	readonly turn: "ended" | "open" | FailedTurn;
+	/** A yes admits one request past each of these meters, whatever its limit: so a limit of 0 can go on. */
+	readonly passes: readonly MeterId[];
+	/** The meter that the wrap-up was about, since the last continuation. */
+	readonly advised?: MeterId | undefined;
 	/** The last tool call that was let through, for the question. */
-	readonly lastCall?: string;
+	readonly lastCall?: Call | undefined;
+	/** Nobody prompted after a limit had stopped the last run; the number of runs refused since then. */
+	readonly woken?: number | undefined;
+	/** Turns of this run that the gate aborted. */
+	readonly refusals: number;
 }
 
-export type Phase =
-	/** Between runs. `extra` was granted meanwhile, for the next run's first round. */
-	| { readonly name: "idle"; readonly prompted: boolean; readonly extra: PerMeter<number> }
-	| { readonly name: "running"; readonly run: Run }
-	| { readonly name: "asking"; readonly run: Run; readonly meter: MeterId }
-	/** The final pass. `told`: the model has its instruction, as a message or as refused calls' results. */
-	| Finishing
-	/** Decided: no request leaves until the host has settled. */
-	| { readonly name: "stopped"; readonly run: Run; readonly verdict: Verdict };
+export interface Idle {
+	readonly name: "idle";
+	readonly prompted: boolean;
+	/** Granted between runs, for the next run's first round. */
+	readonly extra: PerMeter<number>;
+	/** A limit stopped the last run; the number of runs refused since then. */
+	readonly refused?: number | undefined;
+}
 
-interface Finishing {
+export interface Running {
+	readonly name: "running";
+	readonly run: Run;
+}
+
+export interface Asking {
+	readonly name: "asking";
+	readonly run: Run;
+	readonly meter: MeterId;
+	/** The gate at which the request waits. */
+	readonly gate: Gate;
+}
+
+/** The final pass. */
+export interface Finishing {
 	readonly name: "finishing";
 	readonly run: Run;
 	readonly trip: Trip;
 	readonly turns: number;
-	readonly told: boolean;
-	/** The answer that is due has been given; what follows is for messages that were queued. */
+	/** The model has its instruction, as a message or as the results of refused calls. */
+	readonly instructed: boolean;
+	/** The answer that is due was given; further turns are for messages that were queued. */
 	readonly answered: boolean;
 }
 
+/** Decided: no request leaves until the host has settled. */
+export interface Stopped {
+	readonly name: "stopped";
+	readonly run: Run;
+	readonly verdict: Verdict;
+}
+
+export type Active = Running | Asking | Finishing | Stopped;
+export type Phase = Idle | Active;
+
 export interface State {
-	/** Is there a person who can be asked? */
+	/** There is a person who can be asked. */
 	readonly attended: boolean;
 	readonly meters: PerMeter<Meter>;
 	readonly grace: number;
-	/** The wrap-up of this round: due at the soft limit, asked for by the person, or given. */
-	readonly advice: "armed" | "requested" | "given";
+	/** The wrap-up of this round: due at a soft limit, asked for by the person, or given about a meter. */
+	readonly advice: "armed" | "requested" | { readonly given: MeterId };
 	readonly phase: Phase;
 }
 
 export type Answer = "yes" | "no" | "none";
 
+/** Something that must not happen without a decision. The first turn of a run starts the run. */
+export type Request =
+	{ readonly type: "turn_requested" } | { readonly type: "tool_call_requested"; readonly call: Call };
+
+/**
+ * The gate's word on one request. `wait`: make the request again once the open question is closed. `refuse`: give
+ * the tool call an error result. `abort`: stop the run.
+ */
+export type Decision = "admit" | "wait" | "refuse" | "abort";
+
 export type Event =
 	/** A person's prompt reached an idle agent: the run that follows starts with all counters at 0. */
 	| { readonly type: "prompted" }
-	/** The host is about to request a turn from the model; the first one of a run starts the run. */
-	| { readonly type: "turn_requested" }
-	/** `goesOn`: the host will request another turn unless it is stopped. `answered`: the model called no tool. */
+	/** Whether there is a person to ask; read between runs. */
+	| { readonly type: "attended_set"; readonly attended: boolean }
+	/** `goesOn`: the host will request another turn unless it is stopped. `answered`: the model gave an answer. */
 	| { readonly type: "turn_ended"; readonly goesOn: boolean; readonly answered?: boolean }
 	/** The request failed, or the host takes the answer back: it repeats the turn, or gives up. */
 	| { readonly type: "turn_failed"; readonly message: string }
-	| { readonly type: "tool_call_requested"; readonly call: string }
-	| { readonly type: "charged"; readonly cost: number }
+	/** A new message entered the conversation. A retry under way is none any more: request the turn once more. */
+	| { readonly type: "message_entered" }
+	/** Amounts that became known. */
+	| { readonly type: "charged"; readonly amounts: Readonly<Partial<Record<AmountId, number>>> }
 	| { readonly type: "answered"; readonly answer: Answer }
 	| { readonly type: "wrap_up_requested" }
-	/** The model does not see what we told it: a compaction took it, or a tool kept a refusal to itself. */
+	/** The model does not see our message: a compaction took it, or a tool kept a refusal to itself. */
 	| { readonly type: "message_lost" }
 	| { readonly type: "limit_set"; readonly meter: MeterId; readonly max: Max }
 	| { readonly type: "limit_raised"; readonly meter: MeterId; readonly by: number }
@@ -89,29 +124,36 @@ export type Event =
 	| { readonly type: "shut_down" };
 
 export type Effect =
-	/** Ask whether to continue, report `answered`, then make the request again. */
+	/** Ask whether to continue and report `answered`. */
 	| { readonly type: "ask"; readonly meter: MeterId }
-	/** A question is open: wait for its answer, then make the request again. */
-	| { readonly type: "hold" }
 	/** The open question needs no answer any more. */
 	| { readonly type: "close_question" }
-	/** Tell the model to wrap up, with its next request. */
-	| { readonly type: "advise"; readonly remaining: Max }
+	/** Tell the model to wrap up, with its next request: little is left of this meter. */
+	| { readonly type: "advise"; readonly meter: MeterId; readonly remaining: Max }
 	/** Tell the model, with its next request, that its budget is spent and an answer is due. */
 	| { readonly type: "synthesize" }
-	/** Give the tool call an error result instead of running it. */
-	| { readonly type: "refuse" }
+	/** Tell the model, with its next request, that it may work again. */
+	| { readonly type: "resume" }
+	/** Request another turn although the model called no tool. */
+	| { readonly type: "continue" }
+	/** Stop the run now. */
 	| { readonly type: "abort" }
-	| { readonly type: "end"; readonly outcome: Outcome };
+	/** `repeated`: a run like this one was refused and reported just before. */
+	| { readonly type: "end"; readonly outcome: Outcome; readonly repeated: boolean };
 
-/** What a breaker starts from. */
+export type Step = readonly [state: State, effects: readonly Effect[]];
+
+/** The answer to a request; the effects come before it is carried out. */
+export type Ruling = readonly [state: State, decision: Decision, effects: readonly Effect[]];
+
+/** The start values of a breaker. */
 export interface Setup {
 	readonly attended: boolean;
 	readonly limits: PerMeter<Limit>;
 	readonly grace: number;
 }
 
-export const IDLE: Phase = { name: "idle", prompted: false, extra: perMeter(() => 0) };
+export const IDLE: Idle = { name: "idle", prompted: false, extra: perMeter(() => 0) };
 
 export function create({ attended, limits, grace }: Setup): State {
 	const meters = perMeter((id) => meter(limits[id]));
@@ -121,4 +163,26 @@ export function create({ attended, limits, grace }: Setup): State {
 /** No request may leave: a question is open, or the run is being stopped. */
 export function isClosed({ phase }: State): boolean {
 	return phase.name === "asking" || phase.name === "stopped";
+}
+
+/** A turn is under way: its end has not been reported. */
+export function isTurnOpen({ turn }: Run): boolean {
+	return turn === "open" || isRetry(turn);
+}
+
+/** A failed turn is being repeated. */
+export function isRetrying({ phase }: State): boolean {
+	return phase.name !== "idle" && isRetry(phase.run.turn);
+}
+
+function isRetry(turn: Run["turn"]): boolean {
+	return typeof turn === "object" && turn.since === "retry";
+}
+
+export function withRun<P extends Active>(state: State, phase: P, change: Partial<Run>): State & { readonly phase: P } {
+	return { ...state, phase: { ...phase, run: { ...phase.run, ...change } } };
+}
+
+export function withMeter(state: State, id: MeterId, meter: Meter): State {
+	return { ...state, meters: { ...state.meters, [id]: meter } };
 }

@@ -1,32 +1,32 @@
 /** Reads the places where settings stand: flags, environment, files, the session's own entries. */
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { fromText } from "../core/limit.ts";
-import { badFile, damagedEntries, NOT_A_FILE, notAnObject, tooLarge, unknownKeys } from "../core/wording.ts";
-import { type Key, KEYS, type Place, SETTINGS } from "./settings.ts";
+import { clip, quote } from "../core/text.ts";
+import type { Place } from "./resolve.ts";
+import { type Key, KEYS, SETTINGS } from "./settings.ts";
 
 /** A settings file is a handful of lines; anything much larger is not one. */
 const MAX_BYTES = 64 * 1024;
 
-/** Of what the session remembers. */
+/** Of the session's memory. */
 const VERSION = 1;
 
-type Values = Place["values"];
+export type Values = Place["values"];
 
-/** A place, and what was wrong with it as a whole. */
+/** A place, and the problems with it as a whole. */
 export interface Found {
 	readonly place: Place;
 	readonly problems: readonly string[];
 }
 
-/** `flag` gives what stands behind a flag; only text is a value. */
+/** `flag` gives the value of a flag; only text is one. */
 export function fromFlags(flag: (name: string) => unknown): Place {
 	const values = pick((key) => {
 		const name = SETTINGS[key].flag;
-		const value = name === undefined ? undefined : flag(name);
-		return typeof value === "string" ? fromText(value.trim()) : undefined;
+		const text = name === undefined ? undefined : flag(name);
+		return typeof text === "string" ? SETTINGS[key].parse(text.trim()) : undefined;
 	});
-	return { values, name: (key) => `--${SETTINGS[key].flag}` };
+	return { values, name: (key) => `--${SETTINGS[key].flag}`, strength: "flag" };
 }
 
 /** An empty variable counts as unset. */
@@ -34,60 +34,74 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
 	const values = pick((key) => {
 		const name = SETTINGS[key].env;
 		const text = name === undefined ? undefined : env[name]?.trim();
-		return text ? fromText(text) : undefined;
+		return text ? SETTINGS[key].parse(text) : undefined;
 	});
-	return { values, name: (key) => String(SETTINGS[key].env) };
+	return { values, name: (key) => String(SETTINGS[key].env), strength: "start" };
 }
 
-/** What is not there is no problem; what cannot be read, or means nothing, is one and changes nothing. */
+/** A missing file is fine. An unreadable or invalid one is reported and ignored. */
 export function fromFile(path: string, shownAs: string): Found {
 	const found = (values: Values, problems: string[]): Found => ({
-		place: { values, name: (key) => `${key} in ${shownAs}` },
+		place: { values, name: (key) => `${key} in ${shownAs}`, strength: "file" },
 		problems,
 	});
 	try {
 		const content = readObject(path);
 		const unknown = Object.keys(content).filter((key) => key !== "$schema" && !Object.hasOwn(SETTINGS, key));
+		const names = clip(unknown.map(quote).join(", "), 160);
+		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${KEYS.join(", ")}.`;
 		return found(
 			pick((key) => content[key]),
-			unknown.length === 0 ? [] : [unknownKeys(shownAs, unknown, KEYS)],
+			unknown.length === 0 ? [] : [problem],
 		);
 	} catch (error) {
-		return found({}, [badFile(shownAs, error instanceof Error ? error.message : String(error))]);
+		const why = clip(error instanceof Error ? error.message : String(error), 160);
+		return found({}, [`${shownAs} is ignored: ${why}. The other places and the defaults apply.`]);
 	}
 }
 
-/** The object that a JSON file holds, an empty one if there is no file. Throws whatever else it finds there. */
+/** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */
 function readObject(path: string): Readonly<Record<string, unknown>> {
 	const quiet = { throwIfNoEntry: false } as const;
-	// A link to nowhere is something that stands there.
+	// A link to nowhere is not a missing file.
 	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return {};
 	const stats = statSync(path);
-	if (!stats.isFile()) throw new Error(NOT_A_FILE);
-	if (stats.size > MAX_BYTES) throw new Error(tooLarge(stats.size, MAX_BYTES));
+	if (!stats.isFile()) throw new Error("it is not a file");
+	if (stats.size > MAX_BYTES) throw new Error(`it has ${stats.size} bytes, more than ${MAX_BYTES}`);
 	const content: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
-	if (!isObject(content)) throw new Error(notAnObject(content));
+	if (!isObject(content)) throw new Error(`it holds ${quote(content)} where an object is expected`);
 	return content;
 }
 
-/** What the session's command has set, as it is stored in the session: versioned, read by one total function. */
-export function remember(values: Values): { version: number; values: Values } {
+/** The values that `/turn-limit` has set, as the session stores them. */
+export interface Memory {
+	readonly version: number;
+	readonly values: Values;
+}
+
+export function remember(values: Values): Memory {
 	return { version: VERSION, values };
 }
 
-/** The newest valid memory on the branch, whose entries come oldest first; what we cannot understand is told. */
-export function fromMemory(entries: readonly unknown[]): Found {
+/** The newest valid memory on the branch, whose entries come oldest first, and a problem if some are not valid. */
+export function fromMemory(entries: readonly unknown[]): {
+	readonly values: Values;
+	readonly problems: readonly string[];
+} {
 	const read = entries.map(readMemory);
 	const damaged = read.filter((values) => values === undefined).length;
 	const values = read.findLast((values) => values !== undefined) ?? {};
-	return { place: { values, name: () => "/turn-limit" }, problems: damaged === 0 ? [] : [damagedEntries(damaged)] };
+	const problem = `${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} in this session ignored.`;
+	return { values, problems: damaged === 0 ? [] : [problem] };
 }
 
 function readMemory(data: unknown): Values | undefined {
 	if (!isObject(data) || data["version"] !== VERSION || !isObject(data["values"])) return undefined;
 	const { values } = data as { values: Readonly<Record<string, unknown>> };
 	const known = pick((key) => values[key]);
-	return KEYS.every((key) => known[key] === undefined || SETTINGS[key].is(known[key])) ? known : undefined;
+	return KEYS.every((key) => known[key] === undefined || SETTINGS[key].read(known[key]) !== undefined)
+		? known
+		: undefined;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,145 +1,180 @@
-/** Where settings come from, and which place wins. Pure: the places are read elsewhere. */
-import { isCount, isMax, isPolicy, type Max, type Policy, toNumber } from "../core/limit.ts";
-import { DEFAULT_GRACE } from "../core/late.ts";
-import type { PerMeter } from "../core/state.ts";
-import { ALLOWED, badValue, FLAGS } from "../core/wording.ts";
+/** The settings: one row each, those of the limits derived from the table of meters. */
+import { isPolicy, POLICIES, type Policy, toNumber } from "../core/limit.ts";
+import { kindOf, type Max, METER_IDS, METERS, type MeterId } from "../core/meters.ts";
+import { isCount, parseCount } from "../core/unit.ts";
 
-/** What a person can set; the keys are those of the files. */
-export interface Settings {
-	readonly maxTurns: Max;
-	readonly maxToolCalls: Max;
+/** The setting that limits a meter. */
+export type LimitKey = `max${Capitalize<MeterId>}`;
+
+/** Values that a person can set; the keys are those of the files. */
+export type Settings = Readonly<Record<LimitKey, Max>> & {
 	readonly policy: Policy;
 	readonly grace: number;
 	/** Seconds. */
 	readonly askTimeout: Max;
 	/** In place of the built-in wrap-up; empty for that. */
 	readonly wrapUpMessage: string;
-}
+	/** A member's partial answer ends with a line that says so. */
+	readonly partialNote: boolean;
+};
 
 export type Key = keyof Settings;
 
-/** What a setting may be and where it stands, beside the files. */
-interface Setting<T> {
-	readonly is: (value: unknown) => value is T;
-	readonly allowed: string;
+/** One setting: the values it takes and the places it has, beside the files. */
+export interface Setting<T> {
+	/** A value of a file or a program as we use it; undefined if it is none. */
+	readonly read: (value: unknown) => T | undefined;
+	/** The value as files and programs write it. */
+	readonly write: (value: T) => unknown;
+	/** Text of a flag, a variable or the command, as a value that `read` takes. */
+	readonly parse: (text: string) => unknown;
+	/** For error messages: "expected …". */
+	readonly expected: string;
+	readonly show: (value: T) => string;
+	/** Its name in sentences and in the status. */
+	readonly title: string;
 	readonly flag?: string;
-	/** What `pi --help` says about the flag. */
-	readonly help?: string;
 	readonly env?: string;
-	/** May a project's file have its value instead of the user's? None: such a file may not set it. */
+	/** The word of `/turn-limit`; empty for turns. */
+	readonly word?: string;
+	/** True if a project's file may have its value instead of the user's. None: such a file may not set it. */
 	readonly tightens?: (project: T, user: T) => boolean;
+	/** For `pi --help` and `schema.json`. */
+	readonly about: string;
+	readonly schema: object;
 }
 
 /** The longest time that a timer can wait, in whole seconds. */
 const MAX_SECONDS = 2_147_483;
 
-const below = (project: Max, user: Max): boolean => toNumber(project) <= toNumber(user);
+/** Grace where no person can be asked, and in place of a bad one. */
+export const DEFAULT_GRACE = 2;
 
-const isSeconds = (value: unknown): value is Max =>
-	isMax(value) && value !== 0 && (value === "unlimited" || value <= MAX_SECONDS);
+export const KEY_OF = Object.fromEntries(
+	METER_IDS.map((id) => [id, `max${id.slice(0, 1).toUpperCase()}${id.slice(1)}`]),
+) as { readonly [id in MeterId]: LimitKey };
 
-const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== "";
+/** The meter that a setting limits, if it limits one. */
+export function meterOf(key: Key): MeterId | undefined {
+	return METER_IDS.find((id) => KEY_OF[id] === key);
+}
 
-const LIMIT = { is: isMax, allowed: ALLOWED.limit, tightens: below };
+function isLower(project: Max, user: Max): boolean {
+	return toNumber(project) <= toNumber(user);
+}
 
-/** One row per setting; flags and variables share a namespace with all other extensions, hence their prefix. */
-export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
-	maxTurns: { ...LIMIT, help: FLAGS.maxTurns, flag: "turn-limit", env: "PI_MAX_TURNS" },
-	maxToolCalls: { ...LIMIT, help: FLAGS.maxToolCalls, flag: "turn-limit-tools", env: "PI_TURN_LIMIT_TOOLS" },
-	policy: {
-		is: isPolicy,
-		allowed: ALLOWED.policy,
-		flag: "turn-limit-policy",
-		help: FLAGS.policy,
-		env: "PI_TURN_LIMIT_POLICY",
-		tightens: (project, user) => project === "abort" || project === user,
-	},
-	grace: {
-		is: isCount,
-		allowed: ALLOWED.grace,
-		flag: "turn-limit-grace",
-		help: FLAGS.grace,
-		env: "PI_TURN_LIMIT_GRACE",
-		tightens: (project, user) => project >= user,
-	},
-	askTimeout: { is: isSeconds, allowed: ALLOWED.seconds, tightens: below, env: "PI_TURN_LIMIT_ASK_TIMEOUT" },
-	wrapUpMessage: { is: isText, allowed: ALLOWED.text },
+function limitOf(id: MeterId): Setting<Max> {
+	const { unit, title, word, env, many, about } = kindOf(id);
+	return {
+		read: (value) => (value === "unlimited" ? value : unit.read(value)),
+		write: (value) => (value === "unlimited" ? value : unit.write(value)),
+		parse: (text) => (text.toLowerCase() === "unlimited" ? "unlimited" : unit.parse(text)),
+		expected: `${unit.expected}, or unlimited`,
+		show: (value) => (value === "unlimited" ? value : unit.show(value)),
+		title,
+		flag: word === "" ? "turn-limit" : `turn-limit-${word}`,
+		env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`,
+		word,
+		tightens: isLower,
+		about: `Limit of ${many} until you are asked. ${about}`,
+		schema: { anyOf: [...unit.schema, { enum: ["unlimited"] }] },
+	};
+}
+
+const limits = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], limitOf(id)])) as {
+	readonly [K in LimitKey]: Setting<Max>;
 };
 
-/** Which setting is the limit of a meter. */
-export const LIMIT_OF = { turns: "maxTurns", toolCalls: "maxToolCalls" } as const satisfies PerMeter<Key>;
+function same<T>(value: T): T {
+	return value;
+}
+
+function lower(text: string): string {
+	return text.toLowerCase();
+}
+
+/** Flags and variables share a namespace with all other extensions, hence their prefix. */
+export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
+	...limits,
+	policy: {
+		read: (value) => (isPolicy(value) ? value : undefined),
+		write: same,
+		parse: lower,
+		expected: POLICIES.join(" or "),
+		show: same,
+		title: "Policy",
+		flag: "turn-limit-policy",
+		env: "PI_TURN_LIMIT_POLICY",
+		word: "policy",
+		tightens: (project, user) => project === "abort" || project === user,
+		about:
+			"At a limit where nobody continues: abort stops the run; synthesize refuses further tool calls and has the model give one last answer from what it has.",
+		schema: { enum: POLICIES },
+	},
+	grace: {
+		read: (value) => (isCount(value) ? value : undefined),
+		write: same,
+		parse: parseCount,
+		expected: "a whole number from 0",
+		show: String,
+		title: "Grace",
+		flag: "turn-limit-grace",
+		env: "PI_TURN_LIMIT_GRACE",
+		word: "grace",
+		tightens: (project, user) => project >= user,
+		about:
+			"Turns left when the model is told to wrap up; 0 for never. By default 2, and 0 where a person can be asked.",
+		schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+	},
+	askTimeout: {
+		read: (value) => {
+			if (value === "unlimited") return value;
+			return isCount(value) && value > 0 && value <= MAX_SECONDS ? value : undefined;
+		},
+		write: same,
+		parse: parseCount,
+		expected: `a whole number of seconds from 1 to ${MAX_SECONDS}, or unlimited`,
+		show: String,
+		title: "Time to answer",
+		env: "PI_TURN_LIMIT_ASK_TIMEOUT",
+		tightens: isLower,
+		about: "Seconds until a question counts as not answered.",
+		schema: { anyOf: [{ type: "integer", minimum: 1, maximum: MAX_SECONDS }, { enum: ["unlimited"] }] },
+	},
+	wrapUpMessage: {
+		read: (value) => (typeof value === "string" && value.trim() !== "" ? value : undefined),
+		write: same,
+		parse: same,
+		expected: "non-empty text",
+		show: (value) => (value === "" ? "the built-in one" : "your own"),
+		title: "Wrap-up text",
+		about: "The message that tells the model to wrap up, in place of the built-in text. Not for a project's file.",
+		schema: { type: "string", pattern: "\\S" },
+	},
+	partialNote: {
+		read: (value) => (typeof value === "boolean" ? value : undefined),
+		write: same,
+		parse: (text) => (({ true: true, false: false }) as Record<string, boolean>)[text.toLowerCase()] ?? text,
+		expected: "true or false",
+		show: (value) => (value ? "on" : "off"),
+		title: "Partial note",
+		env: "PI_TURN_LIMIT_PARTIAL_NOTE",
+		about:
+			"The partial answer of a subagent ends with a line that says so. Switch it off for subagents that answer in JSON. Not for a project's file.",
+		schema: { type: "boolean" },
+	},
+};
+
+/** A row by its general type. */
+export function settingOf(key: Key): Setting<Settings[Key]> {
+	return SETTINGS[key] as unknown as Setting<Settings[Key]>;
+}
 
 export const KEYS = Object.keys(SETTINGS) as readonly Key[];
 
-/** What holds where no place says otherwise. Whoever can be asked at the limit needs no wrap-up that cuts good work short. */
+/** The values where no place says otherwise. A person at the limit needs no wrap-up that cuts good work short. */
 export function defaults(attended: boolean): Settings {
-	return {
-		maxTurns: 25,
-		maxToolCalls: "unlimited",
-		policy: "abort",
-		grace: attended ? 0 : DEFAULT_GRACE,
-		askTimeout: "unlimited",
-		wrapUpMessage: "",
-	};
-}
-
-/** Somewhere a person can set something. */
-export interface Place {
-	readonly values: { readonly [K in Key]?: unknown };
-	/** What to call it when speaking of this setting. */
-	readonly name: (key: Key) => string;
-	/** Only flag, environment and command beat a project's file. */
-	readonly yieldsToProject?: boolean;
-}
-
-/** A value with the name of the place it comes from. */
-interface Sourced<T> {
-	readonly value: T;
-	readonly source: string;
-}
-
-export type Resolved = { readonly [K in Key]: Sourced<Settings[K]> };
-
-export interface Resolution {
-	readonly settings: Resolved;
-	/** What was wrong, where, what would be right, and what is used instead: a sentence each. */
-	readonly problems: readonly string[];
-}
-
-/** The strongest valid value of each setting; `places` are ordered, strongest first. */
-export function resolve(places: readonly Place[], project: Place | undefined, fallback: Settings): Resolution {
-	const found = KEYS.map((key) => ({ key, ...resolveOne(key, places, project, fallback) }));
-	return {
-		settings: Object.fromEntries(found.map(({ key, chosen }) => [key, chosen])) as unknown as Resolved,
-		problems: found.flatMap(({ problems }) => problems),
-	};
-}
-
-/** A bad value is a problem wherever it stands; a project's wish to loosen only where it would be heard. */
-function resolveOne<K extends Key>(
-	key: K,
-	places: readonly Place[],
-	project: Place | undefined,
-	fallback: Settings,
-): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly string[] } {
-	const { is, allowed, tightens }: Setting<Settings[K]> = SETTINGS[key];
-	const projects = project ? [project] : [];
-	const isSaid = ({ values }: Place): boolean => is(values[key]);
-	const said = (place: Place) => ({ value: place.values[key] as Settings[K], source: place.name(key) });
-
-	const winner = places.find(isSaid);
-	const own = winner ? said(winner) : { value: fallback[key], source: "default" };
-	const yields = winner === undefined || winner.yieldsToProject === true;
-	const heard = yields ? projects.find(isSaid) : undefined;
-	const wish = heard && said(heard);
-	const chosen = wish && tightens?.(wish.value, own.value) ? wish : own;
-
-	const bad = [...places, ...projects]
-		.filter(({ values }) => values[key] !== undefined && !is(values[key]))
-		.map((place) => ({ place, allowed }));
-	if (heard && chosen === own) bad.push({ place: heard, allowed: ALLOWED.project });
-	const problems = bad.map(({ place, allowed }) =>
-		badValue(place.name(key), place.values[key], allowed, chosen.value, chosen.source),
-	);
-	return { chosen, problems };
+	const maxima = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], METERS[id].default])) as Record<LimitKey, Max>;
+	const grace = attended ? 0 : DEFAULT_GRACE;
+	return { ...maxima, policy: "abort", grace, askTimeout: "unlimited", wrapUpMessage: "", partialNote: true };
 }

@@ -1,31 +1,59 @@
-/** Drives the core as a host would, one event at a time. */
-import { transition } from "../../src/core/breaker.ts";
-import type { Max, Policy } from "../../src/core/limit.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
-import { create, type Effect, type Event, type State } from "../../src/core/state.ts";
+/** Drives the core as a host would, one event or request at a time. */
+import { decide, transition } from "../../src/core/breaker.ts";
+import type { Policy } from "../../src/core/limit.ts";
+import {
+	type Call,
+	type Gate,
+	isCounted,
+	kindOf,
+	type Max,
+	METER_IDS,
+	type MeterId,
+	type PerMeter,
+	perMeter,
+} from "../../src/core/meters.ts";
+import type { Outcome, Spent } from "../../src/core/outcome.ts";
+import {
+	create,
+	type Decision,
+	type Effect,
+	type Event,
+	isTurnOpen,
+	type Request,
+	type State,
+} from "../../src/core/state.ts";
 
-export interface Given {
-	turns?: Max;
-	toolCalls?: Max;
+/** Limits by meter; a meter without one has its default. */
+export type Given = Partial<PerMeter<Max>> & {
 	policy?: Policy;
 	grace?: number;
 	attended?: boolean;
-}
+};
 
-/** A breaker and everything it has asked for. */
+/** The effects of a request, and its decision at the end. */
+export type Said = Effect | Decision;
+
+/** A breaker in the hands of a test. */
 export class Driver {
 	state: State;
 
-	constructor({ turns = 25, toolCalls = "unlimited", policy = "abort", grace = 0, attended = false }: Given = {}) {
-		const limits = { turns: { max: turns, policy }, toolCalls: { max: toolCalls, policy } };
-		this.state = create({ attended, limits, grace });
+	constructor({ policy = "abort", grace = 0, attended = false, ...limits }: Given = {}) {
+		const limit = (id: MeterId) => ({ max: limits[id] ?? kindOf(id).default, policy });
+		this.state = create({ attended, limits: perMeter(limit), grace });
 	}
 
-	/** Commits an event; gives the effects. */
+	/** Commits an event; gives its effects. */
 	send(event: Event): readonly Effect[] {
 		const [next, effects] = transition(this.state, event);
 		this.state = next;
 		return effects;
+	}
+
+	/** Makes a request; gives its effects, then its decision. */
+	ask(request: Request): readonly Said[] {
+		const [next, decision, effects] = decide(this.state, request);
+		this.state = next;
+		return [...effects, decision];
 	}
 
 	prompt(): this {
@@ -33,31 +61,74 @@ export class Driver {
 		return this;
 	}
 
-	request(): readonly Effect[] {
-		return this.send({ type: "turn_requested" });
+	request(): readonly Said[] {
+		return this.ask({ type: "turn_requested" });
+	}
+
+	call(call: Call = BASH): readonly Said[] {
+		return this.ask({ type: "tool_call_requested", call });
 	}
 
 	/** The turn ends and the loop goes on, unless told otherwise. */
-	end(goesOn = true): readonly Effect[] {
-		return this.send({ type: "turn_ended", goesOn });
+	end(goesOn = true, answered = false): readonly Effect[] {
+		return this.send({ type: "turn_ended", goesOn, answered });
 	}
 
-	call(call = "bash true"): readonly Effect[] {
-		return this.send({ type: "tool_call_requested", call });
+	/** The turn ends, and the run with it: the model answered. */
+	finish(): readonly Effect[] {
+		return this.end(false, true);
 	}
 
-	/** Whole turns, each of which is followed by another; gives all effects. */
-	turns(n: number): readonly Effect[] {
-		return Array.from({ length: n }).flatMap(() => [...this.request(), ...this.end()]);
+	fail(message = "overloaded"): readonly Effect[] {
+		return this.send({ type: "turn_failed", message });
 	}
 
-	/** Tool calls in a row; gives all effects. */
-	calls(n: number): readonly Effect[] {
-		return Array.from({ length: n }).flatMap(() => this.call());
+	charge(id: MeterId, amount: number): readonly Effect[] {
+		return this.send({ type: "charged", amounts: { [id]: amount } });
+	}
+
+	set(meter: MeterId, max: Max): readonly Effect[] {
+		return this.send({ type: "limit_set", meter, max });
+	}
+
+	raise(meter: MeterId, by: number): readonly Effect[] {
+		return this.send({ type: "limit_raised", meter, by });
 	}
 
 	answer(answer: "yes" | "no" | "none"): readonly Effect[] {
 		return this.send({ type: "answered", answer });
+	}
+
+	/** Whole turns, each of which is followed by another; gives everything that was said but `admit`. */
+	turns(n: number): readonly Said[] {
+		return Array.from({ length: n }).flatMap(() => [...odd(this.request()), ...this.end()]);
+	}
+
+	/** Tool calls in a row; gives everything that was said but `admit`. */
+	calls(n: number): readonly Said[] {
+		return Array.from({ length: n }).flatMap(() => odd(this.call()));
+	}
+
+	/**
+	 * The next request at a gate: a turn after the open one, or a call in the open turn, which counts for the meter.
+	 * Gives everything that was said but `admit`.
+	 */
+	knock(gate: Gate, id: MeterId): readonly Said[] {
+		if (gate === "turn") {
+			const ended = this.#isOpen ? this.end() : [];
+			return ended.length > 0 ? ended : odd(this.request());
+		}
+		const opened = this.#isOpen ? [] : odd(this.request());
+		return opened.length > 0 ? opened : odd(this.call(CALLS.find((call) => isCounted(id, "call", call))));
+	}
+
+	/** Requests at a gate until they have spent `n` of a meter: each counts 1, or 1 is charged after it. */
+	spend(gate: Gate, id: MeterId, n: number): readonly Said[] {
+		return Array.from({ length: n }).flatMap(() => {
+			const said = this.knock(gate, id);
+			if (kindOf(id).known === "after") this.charge(id, 1);
+			return said;
+		});
 	}
 
 	/** The host settles; gives the outcome. */
@@ -69,9 +140,22 @@ export class Driver {
 		return this.state.phase.name;
 	}
 
-	used(meter: "turns" | "toolCalls" = "turns"): number {
+	get spent(): Spent | undefined {
+		return this.state.phase.name === "idle" ? undefined : this.state.phase.run.spent;
+	}
+
+	used(meter: MeterId = "turns"): number {
 		return this.state.meters[meter].used;
 	}
+
+	get #isOpen(): boolean {
+		return this.state.phase.name !== "idle" && isTurnOpen(this.state.phase.run);
+	}
+}
+
+/** Without the admissions. */
+function odd(said: readonly Said[]): readonly Said[] {
+	return said.filter((word) => word !== "admit");
 }
 
 /** The outcome among effects. */
@@ -79,31 +163,50 @@ export function outcome(effects: readonly Effect[]): Outcome | undefined {
 	return effects.flatMap((effect) => (effect.type === "end" ? [effect.outcome] : []))[0];
 }
 
-export const ASK_TURNS: Effect = { type: "ask", meter: "turns" };
-export const ASK_CALLS: Effect = { type: "ask", meter: "toolCalls" };
+/** What a run has spent, as its outcome says it. */
+export function sum(spent: Partial<Outcome> = {}): Spent & { advised: boolean } {
+	return { ...perMeter(() => 0), continuations: 0, advised: false, ...spent };
+}
+
+/** Every meter at each gate that checks it. */
+export const GATES = METER_IDS.flatMap((id) => kindOf(id).gates.map((gate) => ({ id, gate })));
+
+const BASH: Call = { tool: "bash", input: { command: "true" } };
+
+/** Each meter that counts calls counts one of these. */
+const CALLS: readonly Call[] = [BASH, { tool: "write", input: {} }, { tool: "edit", input: {} }];
+
 export const ABORT: Effect = { type: "abort" };
-export const REFUSE: Effect = { type: "refuse" };
-export const HOLD: Effect = { type: "hold" };
 export const CLOSE: Effect = { type: "close_question" };
 export const SYNTHESIZE: Effect = { type: "synthesize" };
+export const CONTINUE: Effect = { type: "continue" };
+export const RESUME: Effect = { type: "resume" };
 
-/** One event of each type, to throw at a state. */
-export const EVENTS: readonly Event[] = [
-	{ type: "prompted" },
-	{ type: "turn_requested" },
-	{ type: "turn_ended", goesOn: true },
-	{ type: "turn_failed", message: "overloaded" },
-	{ type: "tool_call_requested", call: "bash true" },
-	{ type: "charged", cost: 1 },
-	{ type: "answered", answer: "yes" },
-	{ type: "wrap_up_requested" },
-	{ type: "message_lost" },
-	{ type: "limit_set", meter: "turns", max: 7 },
-	{ type: "limit_raised", meter: "turns", by: 3 },
-	{ type: "policy_set", meter: "turns", policy: "synthesize" },
-	{ type: "grace_set", grace: 1 },
-	{ type: "interrupted" },
-	{ type: "broke", message: "bug" },
-	{ type: "settled" },
-	{ type: "shut_down" },
-];
+export function asks(meter: MeterId): Effect {
+	return { type: "ask", meter };
+}
+
+export function advises(meter: MeterId, remaining: Max): Effect {
+	return { type: "advise", meter, remaining };
+}
+
+/** One event of each type. */
+export const EVENTS: { readonly [T in Event["type"]]: Extract<Event, { type: T }> } = {
+	prompted: { type: "prompted" },
+	attended_set: { type: "attended_set", attended: true },
+	turn_ended: { type: "turn_ended", goesOn: true },
+	turn_failed: { type: "turn_failed", message: "overloaded" },
+	message_entered: { type: "message_entered" },
+	charged: { type: "charged", amounts: { cost: 1 } },
+	answered: { type: "answered", answer: "yes" },
+	wrap_up_requested: { type: "wrap_up_requested" },
+	message_lost: { type: "message_lost" },
+	limit_set: { type: "limit_set", meter: "turns", max: 7 },
+	limit_raised: { type: "limit_raised", meter: "turns", by: 3 },
+	policy_set: { type: "policy_set", meter: "turns", policy: "synthesize" },
+	grace_set: { type: "grace_set", grace: 1 },
+	interrupted: { type: "interrupted" },
+	broke: { type: "broke", message: "bug" },
+	settled: { type: "settled" },
+	shut_down: { type: "shut_down" },
+};

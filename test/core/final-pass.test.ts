@@ -1,137 +1,199 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { FINAL_TURNS } from "../../src/core/breaker.ts";
-import { ABORT, ASK_CALLS, ASK_TURNS, Driver, REFUSE, SYNTHESIZE } from "./driver.ts";
+import { describe, test } from "node:test";
+import { FINAL_TURNS } from "../../src/core/gate.ts";
+import { ABORT, asks, CONTINUE, Driver, EVENTS, RESUME, sum, SYNTHESIZE } from "./driver.ts";
 
 const synthesize = { policy: "synthesize" } as const;
 
 /** A run whose turn limit has just run out. */
-function spent(): Driver {
-	const run = new Driver({ ...synthesize, turns: 2 }).prompt();
+function spent(given = {}): Driver {
+	const run = new Driver({ ...synthesize, turns: 2, ...given }).prompt();
 	assert.deepEqual(run.turns(2), [SYNTHESIZE]);
 	return run;
 }
 
 test("the model is told once and answers in the turn after the limit", () => {
 	const run = spent();
-	assert.deepEqual(run.request(), []);
-	run.end(false);
-	assert.deepEqual(run.settle(), {
-		...{ kind: "synthesized", meter: "turns", limit: 2 },
-		...{ turns: 3, toolCalls: 0, cost: 0, continuations: 0, advised: false },
-	});
+	assert.deepEqual(run.request(), ["admit"]);
+	assert.deepEqual(run.finish(), []);
+	assert.deepEqual(run.settle(), { ...sum({ turns: 3 }), kind: "synthesized", meter: "turns", limit: 2 });
+	assert.equal(run.used(), 2, "it counts for the run, not for the round");
 });
 
 test("every tool call is refused, and after two turns without an answer the run is aborted", () => {
 	const run = spent();
 	for (let turn = 1; turn <= FINAL_TURNS; turn++) {
-		assert.deepEqual(run.request(), []);
-		assert.deepEqual(run.calls(2), [REFUSE, REFUSE]);
+		assert.deepEqual(run.request(), ["admit"]);
+		assert.deepEqual(run.calls(2), ["refuse", "refuse"]);
 		assert.deepEqual(run.end(), turn < FINAL_TURNS ? [] : [ABORT]);
 	}
-	const outcome = run.settle();
-	assert.deepEqual([outcome?.kind, outcome?.turns, outcome?.toolCalls], ["exhausted", 4, 0]);
+	assert.deepEqual(run.settle(), { ...sum({ turns: 4 }), kind: "exhausted", meter: "turns", limit: 2 });
 });
 
-test("a turn of it that was not foreseen is refused as well", () => {
+test("a turn of it that was not foreseen is refused as well, and the answer stands", () => {
 	const run = spent();
 	for (let turn = 1; turn <= FINAL_TURNS; turn++) {
-		assert.deepEqual(run.request(), []);
-		assert.deepEqual(run.end(false), []);
+		assert.deepEqual(run.request(), ["admit"]);
+		assert.deepEqual(run.end(false, turn === 1), []);
 	}
-	assert.deepEqual(run.request(), [ABORT]);
+	assert.deepEqual(run.request(), ["abort"]);
+	assert.equal(run.settle()?.kind, "synthesized");
 });
 
 test("a failed turn of it is retried and counted once", () => {
 	const run = spent();
 	run.request();
-	run.send({ type: "turn_failed", message: "overloaded" });
+	run.fail();
 	run.request();
-	run.send({ type: "turn_failed", message: "overloaded" });
-	assert.deepEqual(run.request(), []);
+	run.fail();
+	assert.deepEqual(run.request(), ["admit"]);
 	assert.deepEqual(run.end(), []);
 	assert.deepEqual(run.turns(1), [ABORT]);
 });
 
-test("a provider that fails for good in it is a failure", () => {
+test("a provider that fails for good in it is a failure that names the limit", () => {
 	const run = spent();
 	run.request();
-	run.send({ type: "turn_failed", message: "overloaded" });
-	const outcome = run.settle();
-	assert.equal(outcome?.kind === "failed" && outcome.by, "provider");
+	run.fail("overloaded");
+	assert.deepEqual(run.settle(), {
+		...sum({ turns: 3 }),
+		...{ kind: "failed", by: "provider", message: "overloaded", meter: "turns", limit: 2 },
+	});
 });
 
 test("where the gate was met at a turn's start, the message goes with that turn", () => {
 	const run = new Driver({ ...synthesize, turns: 1 }).prompt();
 	run.request();
 	run.end(false);
-	assert.deepEqual(run.request(), [SYNTHESIZE]);
+	assert.deepEqual(run.request(), [SYNTHESIZE, "admit"]);
 	assert.equal(run.settle()?.turns, 2);
 });
 
 test("for tool calls the refusals tell it: no message, one refusal per call", () => {
 	const run = new Driver({ ...synthesize, toolCalls: 1 }).prompt();
 	run.request();
-	assert.deepEqual(run.calls(3), [REFUSE, REFUSE]);
+	assert.deepEqual(run.calls(3), ["refuse", "refuse"]);
 	assert.deepEqual(run.end(), []);
-	assert.deepEqual(run.request(), []);
-	run.end(false);
+	assert.deepEqual(run.request(), ["admit"]);
+	run.finish();
 	const outcome = run.settle();
 	assert.deepEqual(outcome?.kind === "synthesized" && outcome.meter, "toolCalls");
 });
 
 test("it also follows a no", () => {
 	const turns = new Driver({ ...synthesize, turns: 1, attended: true }).prompt();
-	assert.deepEqual(turns.turns(1), [ASK_TURNS]);
+	assert.deepEqual(turns.turns(1), [asks("turns")]);
 	assert.deepEqual(turns.answer("no"), [SYNTHESIZE]);
-	assert.deepEqual(turns.request(), []);
-	turns.end(false);
+	assert.deepEqual(turns.request(), ["admit"]);
+	turns.finish();
 	assert.equal(turns.settle()?.kind, "synthesized");
 
 	const calls = new Driver({ ...synthesize, toolCalls: 0, attended: true }).prompt();
 	calls.request();
-	assert.deepEqual(calls.call(), [ASK_CALLS]);
+	assert.deepEqual(calls.call(), [asks("toolCalls"), "wait"]);
 	assert.deepEqual(calls.answer("none"), []);
-	assert.deepEqual(calls.call(), [REFUSE]);
+	assert.deepEqual(calls.call(), ["refuse"]);
 	assert.deepEqual(calls.end(), []);
 });
 
 test("a run that had no turn yet has nothing to answer from and is aborted", () => {
-	assert.deepEqual(new Driver({ ...synthesize, turns: 0 }).prompt().request(), [ABORT]);
+	assert.deepEqual(new Driver({ ...synthesize, turns: 0 }).prompt().request(), ["abort"]);
 	const asked = new Driver({ ...synthesize, turns: 0, attended: true }).prompt();
 	asked.request();
 	assert.deepEqual(asked.answer("no"), [ABORT]);
 	const again = spent();
 	again.settle();
-	assert.deepEqual(again.request(), [ABORT], "a run that an extension starts gets no second final pass");
+	assert.deepEqual(again.request(), ["abort"], "a run that an extension starts gets no second final pass");
 });
 
-test("no limit, old or new, gates it", () => {
+test("a limit that is lowered does not gate it", () => {
 	const run = spent();
-	run.send({ type: "limit_set", meter: "turns", max: 0 });
-	assert.deepEqual(run.request(), []);
+	run.set("turns", 0);
+	assert.deepEqual(run.request(), ["admit"]);
 	assert.equal(run.phase, "finishing");
 });
 
 test("a compaction that takes the message away brings it again", () => {
-	const run = spent();
-	assert.deepEqual(run.send({ type: "message_lost" }), [SYNTHESIZE]);
+	assert.deepEqual(spent().send(EVENTS.message_lost), [SYNTHESIZE]);
 });
 
 test("an interruption ends it as one", () => {
 	const run = spent();
 	run.request();
-	run.send({ type: "interrupted" });
-	assert.equal(run.settle()?.kind, "interrupted");
+	run.send(EVENTS.interrupted);
+	assert.deepEqual(run.settle(), { ...sum({ turns: 3 }), kind: "interrupted" });
 });
 
-test("each limit has a policy of its own", () => {
-	const run = new Driver({ turns: 1, toolCalls: 0 }).prompt();
-	run.send({ type: "policy_set", meter: "toolCalls", policy: "synthesize" });
-	run.request();
-	assert.deepEqual(run.call(), [REFUSE]);
-	assert.deepEqual(run.end(), [], "the final pass of the tool limit");
-	const other = new Driver({ turns: 1 }).prompt();
-	other.send({ type: "policy_set", meter: "toolCalls", policy: "synthesize" });
-	assert.deepEqual(other.turns(1), [ABORT]);
+describe("a final turn without an answer", () => {
+	test("after which the host would stop is followed by another, for which the answer is demanded again", () => {
+		const run = spent();
+		run.request();
+		assert.deepEqual(run.end(false), [SYNTHESIZE, CONTINUE]);
+		assert.deepEqual(run.request(), ["admit"]);
+		assert.deepEqual(run.finish(), []);
+		assert.equal(run.settle()?.kind, "synthesized");
+	});
+
+	test("that is the last one ends the run as exhausted", () => {
+		const run = spent();
+		run.request();
+		run.end(false);
+		run.request();
+		assert.deepEqual(run.end(false), [ABORT]);
+		assert.equal(run.settle()?.kind, "exhausted");
+	});
+
+	test("that the host settles after all is exhausted too", () => {
+		const run = spent();
+		run.request();
+		run.end(false);
+		assert.equal(run.settle()?.kind, "exhausted");
+	});
+
+	test("is demanded again also where tool calls ran out in the turn that ends", () => {
+		const run = new Driver({ ...synthesize, toolCalls: 0 }).prompt();
+		run.request();
+		run.call();
+		assert.deepEqual(run.end(false), [SYNTHESIZE, CONTINUE]);
+	});
+});
+
+describe("a limit that makes room in it", () => {
+	for (const [how, change] of [
+		["raised", { type: "limit_raised", meter: "turns", by: 1 }],
+		["set higher", { type: "limit_set", meter: "turns", max: 3 }],
+		["lifted", { type: "limit_set", meter: "turns", max: "unlimited" }],
+	] as const) {
+		test(`${how}: the final pass is over, and the model works again`, () => {
+			const run = spent();
+			run.request();
+			assert.deepEqual(run.send(change), [RESUME]);
+			assert.deepEqual(run.call(), ["admit"]);
+			assert.deepEqual(run.end(), []);
+			assert.deepEqual(run.request(), ["admit"]);
+			assert.equal(run.used(), 3);
+			run.finish();
+			assert.equal(run.settle()?.kind, "completed");
+		});
+	}
+
+	test("is one that ran out: others, and one that stays reached, change nothing about it", () => {
+		for (const change of [
+			{ type: "limit_set", meter: "turns", max: 2 },
+			{ type: "limit_set", meter: "toolCalls", max: 99 },
+			{ type: "limit_raised", meter: "cost", by: 1 },
+		] as const) {
+			const run = spent({ cost: 10 });
+			assert.deepEqual(run.send(change), []);
+			assert.equal(run.phase, "finishing");
+		}
+	});
+
+	test("lets the limit be met again, with a final pass of its own", () => {
+		const run = spent();
+		run.turns(1);
+		run.raise("turns", 1);
+		assert.deepEqual(run.turns(1), [SYNTHESIZE]);
+		assert.deepEqual(run.turns(FINAL_TURNS), [ABORT]);
+	});
 });

@@ -1,51 +1,77 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { snapshot } from "../../src/core/breaker.ts";
-import { DEFAULT_GRACE, readGrace, readMessage } from "../../src/core/late.ts";
-import type { Effect } from "../../src/core/state.ts";
-import { ABORT, ASK_TURNS, Driver } from "./driver.ts";
+import { type Max, METER_IDS } from "../../src/core/meters.ts";
+import { ABORT, advises, asks, Driver, EVENTS } from "./driver.ts";
 
-const advise = (remaining: number | "unlimited"): Effect => ({ type: "advise", remaining });
+const WISH = EVENTS.wrap_up_requested;
 
 /** After how many turns the advice comes, with how many left; none for a run of `n` turns without it. */
 function advisedAfter(run: Driver, n: number): string {
 	for (let turn = 1; turn <= n; turn++) {
-		const effect = run.turns(1).find(({ type }) => type === "advise");
-		if (effect?.type === "advise") return `${turn}, ${effect.remaining} left`;
+		const [said] = run.turns(1);
+		if (typeof said === "object" && said.type === "advise") return `${turn}, ${said.remaining} left`;
 	}
 	return "none";
 }
 
 test("the wrap-up is due when grace turns remain, clamped to the turns there are", () => {
-	const cases: [turns: number | "unlimited", grace: number, expected: string][] = [
-		[5, 2, "3, 2 left"],
-		[5, 1, "4, 1 left"],
-		[5, 4, "1, 4 left"],
-		[5, 5, "1, 4 left"],
-		[5, 99, "1, 4 left"],
-		[2, 1, "1, 1 left"],
-		[2, 2, "1, 1 left"],
-		[5, 0, "none"],
-		[1, 1, "none"],
-		[0, 1, "none"],
-		["unlimited", 2, "none"],
+	const cases: [turns: Max, grace: number, expected: string, softLimit: number | undefined][] = [
+		[5, 2, "3, 2 left", 3],
+		[5, 1, "4, 1 left", 4],
+		[5, 4, "1, 4 left", 1],
+		[5, 5, "1, 4 left", 1],
+		[5, 99, "1, 4 left", 1],
+		[2, 1, "1, 1 left", 1],
+		[2, 2, "1, 1 left", 1],
+		[5, 0, "none", undefined],
+		[1, 1, "none", undefined],
+		[0, 1, "none", undefined],
+		["unlimited", 2, "none", undefined],
 	];
-	for (const [turns, grace, expected] of cases) {
-		assert.equal(advisedAfter(new Driver({ turns, grace }).prompt(), 6), expected, `${turns}, grace ${grace}`);
+	for (const [turns, grace, expected, softLimit] of cases) {
+		const run = new Driver({ turns, grace }).prompt();
+		assert.equal(snapshot(run.state).turns.softLimit, softLimit, `${turns}, grace ${grace}`);
+		assert.equal(advisedAfter(run, 6), expected, `${turns}, grace ${grace}`);
 	}
 });
 
 test("it is given once per round, and the limit still holds", () => {
 	const run = new Driver({ turns: 4, grace: 3 }).prompt();
-	assert.deepEqual(run.turns(4), [advise(3), ABORT]);
-	assert.equal(run.settle()?.advised, true);
+	assert.deepEqual(run.turns(4), [advises("turns", 3), ABORT]);
+	const outcome = run.settle();
+	assert.deepEqual([outcome?.kind, outcome?.advised], ["exhausted", true]);
+});
+
+test("it is not due before the first turn has ended", () => {
+	const run = new Driver({ turns: 6, grace: 5 }).prompt();
+	assert.deepEqual(run.request(), ["admit"]);
+	assert.deepEqual(run.end(), [advises("turns", 5)]);
+});
+
+test("it goes with a turn that nobody foresaw", () => {
+	const run = new Driver({ turns: 2, grace: 1 }).prompt();
+	run.request();
+	assert.deepEqual(run.end(false), []);
+	assert.deepEqual(run.request(), [advises("turns", 1), "admit"]);
+});
+
+test("nothing but turns brings the one about turns nearer", () => {
+	const run = new Driver({ turns: 10, grace: 3 }).prompt();
+	run.turns(6);
+	run.request();
+	for (const type of ["prompted", "message_lost", "answered"] as const) {
+		for (let n = 0; n < 20; n++) assert.deepEqual(run.send(EVENTS[type]), []);
+	}
+	assert.deepEqual([run.calls(20), run.charge("cost", 99), run.used()], [[], [], 7]);
+	assert.equal(run.state.advice, "armed");
 });
 
 test("a run that finishes on the turn after which it would be due is completed", () => {
 	const run = new Driver({ turns: 5, grace: 2 }).prompt();
 	run.turns(2);
 	run.request();
-	assert.deepEqual(run.end(false), []);
+	assert.deepEqual(run.finish(), []);
 	assert.equal(run.settle()?.kind, "completed");
 });
 
@@ -53,76 +79,143 @@ test("a run that ends by itself after it is wrapped up", () => {
 	const run = new Driver({ turns: 5, grace: 2 }).prompt();
 	run.turns(3);
 	run.request();
-	run.end(false);
+	run.finish();
 	const outcome = run.settle();
-	assert.equal(outcome?.kind, "wrapped_up");
-	assert.deepEqual("meter" in outcome && [outcome.meter, outcome.limit], ["turns", 5]);
+	assert.deepEqual("meter" in outcome! && [outcome.kind, outcome.meter, outcome.limit], ["wrapped_up", "turns", 5]);
 });
 
 test("a continuation arms it again and clears what came of it", () => {
-	const run = new Driver({ turns: 3, grace: 1, attended: true }).prompt();
-	assert.deepEqual(run.turns(3), [advise(1), ASK_TURNS]);
-	assert.deepEqual(run.answer("yes"), []);
-	run.request();
-	assert.equal(run.state.advice, "armed");
-	assert.deepEqual([...run.end(), ...run.turns(1)], [advise(1)]);
-	const finished = new Driver({ turns: 3, grace: 1, attended: true }).prompt();
-	finished.turns(3);
-	finished.answer("yes");
-	finished.request();
-	finished.end(false);
+	const asked = (): Driver => {
+		const run = new Driver({ turns: 3, grace: 1, attended: true }).prompt();
+		assert.deepEqual(run.turns(3), [advises("turns", 1), asks("turns")]);
+		assert.deepEqual(run.answer("yes"), []);
+		run.request();
+		return run;
+	};
+	const again = asked();
+	assert.equal(again.state.advice, "armed");
+	assert.deepEqual([...again.end(), ...again.turns(1)], [advises("turns", 1)]);
+	const finished = asked();
+	finished.finish();
 	assert.equal(finished.settle()?.kind, "completed");
 });
 
-test("a yes about tool calls opens no new round for it", () => {
+test("a yes about another meter opens no new round for it", () => {
 	const run = new Driver({ turns: 3, toolCalls: 0, grace: 2, attended: true }).prompt();
-	assert.deepEqual(run.turns(1), [advise(2)]);
+	assert.deepEqual(run.turns(1), [advises("turns", 2)]);
 	run.request();
 	run.call();
 	run.answer("yes");
 	run.call();
 	assert.deepEqual(run.end(), []);
-	assert.equal(run.state.advice, "given");
+	assert.deepEqual(run.state.advice, { given: "turns" });
 });
 
 test("a new prompt arms it again; a run that an extension starts does not", () => {
 	const run = new Driver({ turns: 3, grace: 2 }).prompt();
-	assert.deepEqual(run.turns(1), [advise(2)]);
+	assert.deepEqual(run.turns(1), [advises("turns", 2)]);
 	run.settle();
 	assert.deepEqual(run.turns(1), []);
 	run.settle();
-	assert.deepEqual(run.prompt().turns(1), [advise(2)]);
+	assert.deepEqual(run.prompt().turns(1), [advises("turns", 2)]);
 });
 
 test("a grace or a limit that changes counts at the next check", () => {
 	const widened = new Driver({ turns: 20, grace: 3 }).prompt();
 	assert.deepEqual(widened.turns(16), []);
 	widened.send({ type: "grace_set", grace: 8 });
-	assert.deepEqual(widened.turns(1), [advise(4)]);
+	assert.deepEqual(widened.turns(1), [advises("turns", 3 + 1)]);
+	widened.send({ type: "grace_set", grace: 19 });
+	assert.deepEqual(widened.turns(2), [], "once per round");
 	const lowered = new Driver({ turns: 20, grace: 2 }).prompt();
 	lowered.turns(5);
-	lowered.send({ type: "limit_set", meter: "turns", max: 8 });
-	assert.deepEqual(lowered.turns(1), [advise(2)]);
+	lowered.set("turns", 8);
+	assert.deepEqual(lowered.turns(1), [advises("turns", 2)]);
 	const raised = new Driver({ turns: 4, grace: 2 }).prompt();
 	raised.turns(2);
-	raised.send({ type: "limit_set", meter: "turns", max: 9 });
+	raised.set("turns", 9);
 	assert.deepEqual(raised.turns(6), [], "once per round");
 });
 
-test("a limit that is set again after unlimited arms it", () => {
+test("a limit that is set again after unlimited arms it, if its count restarts", () => {
 	const run = new Driver({ turns: 3, grace: 2 }).prompt();
 	run.turns(1);
-	run.send({ type: "limit_set", meter: "turns", max: "unlimited" });
-	run.send({ type: "limit_set", meter: "turns", max: 3 });
-	assert.deepEqual(run.turns(1), [advise(2)]);
+	run.set("turns", "unlimited");
+	run.set("turns", 3);
+	assert.deepEqual(run.turns(1), [advises("turns", 2)]);
+	const other = new Driver({ turns: 3, grace: 2 }).prompt();
+	other.turns(1);
+	other.set("toolCalls", 5);
+	assert.deepEqual(other.state.advice, { given: "turns" });
+});
+
+describe("about an amount", () => {
+	const charged = (cost: number, given = {}): Driver => {
+		const run = new Driver({ turns: "unlimited", cost: 100, grace: 1, ...given }).prompt();
+		run.request();
+		run.charge("cost", cost);
+		return run;
+	};
+
+	test("it is due when a tenth or less remains", () => {
+		assert.deepEqual(charged(89).end(), []);
+		assert.deepEqual(charged(90).end(), [advises("cost", 10)]);
+		assert.deepEqual(charged(95).end(), [advises("cost", 5)]);
+		assert.deepEqual(charged(8, { cost: 9 }).end(), [], "a tenth of 9 is less than 1");
+	});
+
+	test("it is given once per round in all, whichever meter is short first", () => {
+		const run = charged(90, { turns: 3 });
+		assert.deepEqual(run.end(), [advises("cost", 10)]);
+		assert.deepEqual(run.turns(1), []);
+		run.request();
+		run.finish();
+		const outcome = run.settle();
+		assert.deepEqual("meter" in outcome! && [outcome.kind, outcome.meter, outcome.limit], ["wrapped_up", "cost", 100]);
+	});
+
+	test("it is never due for a grace of 0, without a limit, and where the limit leaves no room", () => {
+		assert.deepEqual(charged(95, { grace: 0 }).end(), []);
+		assert.deepEqual(charged(95, { cost: "unlimited" }).end(), []);
+		assert.deepEqual(snapshot(new Driver({ cost: 1, grace: 1 }).state).cost.softLimit, undefined);
+		assert.deepEqual(snapshot(new Driver({ cost: 2, grace: 1 }).state).cost.softLimit, 0.000002);
+	});
+
+	test("a continuation of that meter arms it again, one of another does not", () => {
+		const run = charged(90, { toolCalls: 0, attended: true });
+		run.end();
+		run.request();
+		run.call();
+		run.answer("yes");
+		assert.deepEqual(run.state.advice, { given: "cost" });
+		run.charge("cost", 10);
+		assert.deepEqual(run.end(), [asks("cost")]);
+		run.answer("yes");
+		assert.equal(run.state.advice, "armed");
+	});
+
+	test("lost to a compaction it is given again with what remains now", () => {
+		const run = charged(90);
+		run.end();
+		run.charge("cost", 4);
+		assert.deepEqual(run.send(EVENTS.message_lost), [advises("cost", 6)]);
+	});
+});
+
+test("there is none about calls, which a wrap-up cannot save", () => {
+	const run = new Driver({ toolCalls: 5, grace: 2 }).prompt();
+	run.request();
+	run.calls(4);
+	assert.deepEqual(run.end(), []);
+	assert.equal(snapshot(run.state).toolCalls.softLimit, undefined);
 });
 
 describe("asked for by the person", () => {
 	test("it goes with the next request, whatever the limit", () => {
 		const run = new Driver({ turns: "unlimited" }).prompt();
 		run.request();
-		run.send({ type: "wrap_up_requested" });
-		assert.deepEqual(run.end(), [advise("unlimited")]);
+		run.send(WISH);
+		assert.deepEqual(run.end(), [advises("turns", "unlimited")]);
 		assert.deepEqual(run.turns(3), []);
 		const outcome = run.settle();
 		assert.deepEqual(outcome?.kind === "wrapped_up" && outcome.limit, "unlimited");
@@ -131,92 +224,46 @@ describe("asked for by the person", () => {
 	test("at an open question it waits for a yes", () => {
 		const run = new Driver({ turns: 1, attended: true }).prompt();
 		run.turns(1);
-		run.send({ type: "wrap_up_requested" });
-		assert.deepEqual(run.answer("yes"), [advise(1)]);
+		run.send(WISH);
+		assert.deepEqual(run.answer("yes"), [advises("turns", 1)]);
 	});
 
 	test("it is still due when a limit takes the place of unlimited", () => {
 		const run = new Driver({ turns: "unlimited" }).prompt();
 		run.turns(1);
 		run.request();
-		run.send({ type: "wrap_up_requested" });
-		run.send({ type: "limit_set", meter: "turns", max: 9 });
-		assert.deepEqual(run.end(), [advise(9)]);
+		run.send(WISH);
+		run.set("turns", 9);
+		assert.deepEqual(run.end(), [advises("turns", 9)]);
 	});
 
 	test("it is given again though it was given before", () => {
 		const run = new Driver({ turns: 9, grace: 8 }).prompt();
-		assert.deepEqual(run.turns(1), [advise(8)]);
-		run.send({ type: "wrap_up_requested" });
-		assert.deepEqual(run.turns(1), [advise(8)]);
+		assert.deepEqual(run.turns(1), [advises("turns", 8)]);
+		run.send(WISH);
+		assert.deepEqual(run.turns(1), [advises("turns", 8)]);
 	});
 });
 
 test("lost to a compaction it is given once more, and not before it was given", () => {
 	const run = new Driver({ turns: 5, grace: 2 }).prompt();
 	run.turns(2);
-	assert.deepEqual(run.send({ type: "message_lost" }), []);
+	assert.deepEqual(run.send(EVENTS.message_lost), []);
 	run.turns(1);
-	assert.deepEqual(run.send({ type: "message_lost" }), [advise(2)]);
+	assert.deepEqual(run.send(EVENTS.message_lost), [advises("turns", 2)]);
 	assert.deepEqual(run.turns(1), []);
 });
 
-describe("as functions", () => {
-	test("a grace is clamped to at least 1 and kept whole", () => {
-		const graces = [0, -7, 1, 2.9, 999, Number.POSITIVE_INFINITY].map((value) => readGrace(() => value));
-		assert.deepEqual(
-			graces.map(({ value }) => value),
-			[1, 1, 1, 2, 999, Number.MAX_SAFE_INTEGER],
-		);
-		assert.ok(graces.every(({ problem }) => problem === undefined));
-	});
-
-	test("a grace that is none, or throws, gives the default and says so", () => {
-		for (const nonsense of [undefined, null, "3", Number.NaN, {}]) {
-			const { value, problem } = readGrace(() => nonsense);
-			assert.equal(value, DEFAULT_GRACE);
-			assert.match(problem ?? "", /^The grace function gave .*, not a number\. Using 2\.$/);
-		}
-		const { value, problem } = readGrace(() => {
-			throw new Error("no idea");
-		});
-		assert.equal(value, DEFAULT_GRACE);
-		assert.match(problem ?? "", /no idea/);
-	});
-
-	test("a message that is no text, or throws, is replaced by the default and says so", () => {
-		assert.deepEqual(
-			readMessage(() => "Stop.", "Default."),
-			{ value: "Stop." },
-		);
-		for (const nonsense of [undefined, 3, "", "  "]) {
-			const { value, problem } = readMessage(() => nonsense, "Default.");
-			assert.equal(value, "Default.");
-			assert.match(problem ?? "", /^The wrap-up message function gave .*, not a text\./);
-		}
-		const thrown = readMessage(() => {
-			throw new Error("no words");
-		}, "Default.");
-		assert.equal(thrown.value, "Default.");
-		assert.match(thrown.problem ?? "", /no words/);
-	});
-});
-
-test("there is a soft limit where a wrap-up can come", () => {
-	const soft = (turns: number | "unlimited", grace: number) =>
-		snapshot(new Driver({ turns, grace }).state).turns.softLimit;
-	assert.deepEqual([soft(5, 2), soft(2, 1), soft(2, 9)], [3, 1, 1]);
-	assert.deepEqual([soft(5, 0), soft(1, 1), soft("unlimited", 2)], [undefined, undefined, undefined]);
-});
-
-test("a snapshot tells where every meter stands", () => {
+test("a snapshot says of every meter where it stands and whether the wrap-up was about it", () => {
 	const run = new Driver({ turns: 5, toolCalls: 3, grace: 2, policy: "synthesize" }).prompt();
-	assert.equal(snapshot(run.state).turns.advised, false);
+	for (const id of METER_IDS) assert.equal(snapshot(run.state)[id].advised, false);
 	run.turns(3);
 	run.request();
 	run.call();
+	const policy = "synthesize";
 	assert.deepEqual(snapshot(run.state), {
-		turns: { used: 4, limit: 5, remaining: 1, policy: "synthesize", softLimit: 3, advised: true },
-		toolCalls: { used: 1, limit: 3, remaining: 2, policy: "synthesize" },
+		turns: { used: 4, limit: 5, remaining: 1, policy, softLimit: 3, advised: true },
+		toolCalls: { used: 1, limit: 3, remaining: 2, policy, softLimit: undefined, advised: false },
+		cost: { used: 0, limit: "unlimited", remaining: "unlimited", policy, softLimit: undefined, advised: false },
 	});
 });

@@ -1,30 +1,39 @@
-/** What stands in the places, and what comes of it. */
+/** Settings in their places, and the values that win. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Found, fromFile } from "../../src/settings/places.ts";
-import { defaults, type Place, resolve } from "../../src/settings/settings.ts";
+import { type LoweringPlace, type Place, type Resolution, resolve } from "../../src/settings/resolve.ts";
+import { defaults } from "../../src/settings/settings.ts";
 
-/** Who can set something; the first three are the person's own word, the others yield to a project's file. */
+/** Strongest first. The project's file can only lower what the user's file or the default gives. */
 export const SOURCES = ["command", "flag", "environment", "user", "project"] as const;
 
-export type Given = { readonly [S in (typeof SOURCES)[number]]?: Place["values"] };
+export type Source = (typeof SOURCES)[number];
+
+export type Given = { readonly [S in Source]?: Place["values"] };
 
 export const fallback = defaults(false);
 
-function place(source: (typeof SOURCES)[number], values: Place["values"] = {}): Place {
-	return { values, name: (key) => `${source}'s ${key}`, ...(source === "user" && { yieldsToProject: true }) };
+const STRENGTH = { command: "command", flag: "flag", environment: "start", user: "file", project: "file" } as const;
+
+export function place(source: Source, values: Place["values"] = {}): Place {
+	return { values, name: (key) => `${source}'s ${key}`, strength: STRENGTH[source] };
 }
 
-export function resolved(given: Given): ReturnType<typeof resolve> {
+export function lowering(place: Place, lowers: LoweringPlace["lowers"] = ["file"]): LoweringPlace {
+	return { ...place, who: "A project file", lowers };
+}
+
+export function resolved({ project, ...given }: Given): Resolution {
 	const places = SOURCES.filter((source) => source !== "project").map((source) => place(source, given[source]));
-	return resolve(places, given.project && place("project", given.project), fallback);
+	return resolve(places, project === undefined ? [] : [lowering(place("project", project))], fallback);
 }
 
 export const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
 
-/** What is read from a file with this content. */
+/** The settings of a file with this content. */
 export function read(content: string | Uint8Array): Found {
 	const path = join(folder, "turn-limit.json");
 	writeFileSync(path, content);

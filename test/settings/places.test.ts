@@ -4,25 +4,17 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fromEnvironment, fromFile, fromFlags, fromMemory, remember } from "../../src/settings/places.ts";
-import { defaults, KEYS, resolve, SETTINGS } from "../../src/settings/settings.ts";
+import { resolve } from "../../src/settings/resolve.ts";
+import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
 import { folder, read } from "./given.ts";
 
-const KNOWN = "maxTurns, maxToolCalls, policy, grace, askTimeout, wrapUpMessage";
-
-test("flags and variables have their names from one namespace", () => {
-	const place = (from: "flag" | "env") => KEYS.map((key) => SETTINGS[key][from]).filter((name) => name !== undefined);
-	assert.deepEqual(place("flag"), ["turn-limit", "turn-limit-tools", "turn-limit-policy", "turn-limit-grace"]);
-	assert.deepEqual(place("env"), [
-		"PI_MAX_TURNS",
-		"PI_TURN_LIMIT_TOOLS",
-		"PI_TURN_LIMIT_POLICY",
-		"PI_TURN_LIMIT_GRACE",
-		"PI_TURN_LIMIT_ASK_TIMEOUT",
-	]);
+test("flags and variables are the word of whoever starts pi, and are called by their names", () => {
+	const [flags, environment] = [fromFlags(() => ""), fromEnvironment({})];
 	for (const key of KEYS) {
-		assert.equal(fromFlags(() => "").name(key), `--${SETTINGS[key].flag}`);
-		assert.equal(fromEnvironment({}).name(key), String(SETTINGS[key].env));
+		assert.equal(flags.name(key), `--${SETTINGS[key].flag}`);
+		assert.equal(environment.name(key), String(SETTINGS[key].env));
 	}
+	assert.deepEqual([flags.strength, environment.strength], ["flag", "start"]);
 });
 
 test("text becomes a number or stays the word it is", () => {
@@ -32,26 +24,40 @@ test("text becomes a number or stays the word it is", () => {
 		"turn-limit-grace": "",
 	};
 	assert.deepEqual(fromFlags((name) => flags[name]).values, { maxTurns: 7, policy: "synthesize", grace: "" });
-	const env = { PI_MAX_TURNS: "unlimited", PI_TURN_LIMIT_TOOLS: "007", PI_TURN_LIMIT_GRACE: "-1", OTHER: "1" };
-	assert.deepEqual(fromEnvironment(env).values, { maxTurns: "unlimited", maxToolCalls: 7, grace: "-1" });
+	const env = {
+		...{ PI_MAX_TURNS: " unlimited ", PI_TURN_LIMIT_TOOLS: "007", PI_TURN_LIMIT_COST: "$2.50" },
+		...{ PI_TURN_LIMIT_GRACE: "-1", OTHER: "1" },
+	};
+	const values = { maxTurns: "unlimited", maxToolCalls: 7, maxCost: 2.5, grace: "-1" };
+	assert.deepEqual(fromEnvironment(env).values, values);
 });
 
-test("only what has a flag or a variable is looked for there", () => {
-	const flags = ["maxTurns", "maxToolCalls", "policy", "grace"];
-	assert.deepEqual(Object.keys(fromFlags(() => "1").values), flags);
+test("only settings that have a flag or a variable are looked for there", () => {
+	const having = (from: "flag" | "env") => KEYS.filter((key) => SETTINGS[key][from] !== undefined);
+	assert.deepEqual(Object.keys(fromFlags(() => "1").values), having("flag"));
 	const env = new Proxy<Record<string, string>>({}, { get: () => "1" });
-	assert.deepEqual(Object.keys(fromEnvironment(env).values), [...flags, "askTimeout"]);
+	assert.deepEqual(Object.keys(fromEnvironment(env).values), having("env"));
 });
 
-test("what is not a text behind a flag, and an empty variable, count as unset", () => {
+test("PI_MAX_TURNS is a number or unlimited; anything else is reported, and the default is used", () => {
+	for (const [text, max, problems] of [
+		...[["50", 50, 0] as const, ["0", 0, 0] as const, ["unlimited", "unlimited", 0] as const],
+		...[["abc", 25, 1] as const, ["-3", 25, 1] as const, ["2.5", 25, 1] as const],
+	]) {
+		const resolution = resolve([fromEnvironment({ PI_MAX_TURNS: text })], [], defaults(true));
+		assert.deepEqual([resolution.settings.maxTurns.value, resolution.problems.length], [max, problems], text);
+	}
+});
+
+test("a flag without text and an empty variable count as unset", () => {
 	for (const value of [undefined, true, false]) assert.deepEqual(fromFlags(() => value).values, {});
 	assert.deepEqual(fromEnvironment({ PI_MAX_TURNS: "", PI_TURN_LIMIT_GRACE: "  " }).values, {});
 });
 
-test("a number too large to be exact is told as it was typed", () => {
+test("a number too large to be exact is reported as it was typed", () => {
 	for (const digits of ["9007199254740993", "9".repeat(400)]) {
-		const { problems } = resolve([fromEnvironment({ PI_MAX_TURNS: digits })], undefined, defaults(false));
-		assert.match(String(problems), new RegExp(`^PI_MAX_TURNS: "?${digits.slice(0, 50)}`));
+		const { problems } = resolve([fromEnvironment({ PI_MAX_TURNS: digits })], [], defaults(false));
+		assert.match(String(problems), new RegExp(`^PI_MAX_TURNS: expected .*, got "${digits.slice(0, 50)}`));
 	}
 });
 
@@ -59,11 +65,11 @@ test("a file gives its settings, and may name its schema and start with a byte o
 	const values = { maxTurns: 50, maxToolCalls: "unlimited", wrapUpMessage: "Stop." };
 	const { place, problems } = read(`\uFEFF${JSON.stringify({ $schema: "./schema.json", ...values })}`);
 	assert.deepEqual({ values: place.values, problems }, { values, problems: [] });
-	assert.equal(place.name("maxTurns"), "maxTurns in the file");
+	assert.deepEqual([place.name("maxTurns"), place.strength], ["maxTurns in the file", "file"]);
 	assert.deepEqual(read('{ "wrapUpMessage": "\uFEFF" }').place.values, { wrapUpMessage: "\uFEFF" });
 });
 
-test("a file that is not there is no problem, nor is a folder that is none", () => {
+test("a missing file or folder is fine, and so is a file where the folder should be", () => {
 	writeFileSync(join(folder, "file"), "");
 	for (const path of ["missing.json", "missing/turn-limit.json", "file/turn-limit.json"]) {
 		const { place, problems } = fromFile(join(folder, path), "the file");
@@ -71,7 +77,7 @@ test("a file that is not there is no problem, nor is a folder that is none", () 
 	}
 });
 
-const OTHER = "The other places and the defaults hold.";
+const OTHER = "The other places and the defaults apply.";
 
 for (const [what, content, problem] of [
 	["nothing in it", "", /^the file is ignored: Unexpected end of JSON input\. /],
@@ -83,7 +89,7 @@ for (const [what, content, problem] of [
 	["too much", `{ "maxTurns": 5 }${" ".repeat(64 * 1024)}`, /: it has 65553 bytes, more than 65536\. /],
 	["control codes", "\u001b[31mred\n", /^the file is ignored: [^\p{Cc}]* is not valid JSON\. /u],
 ] as const) {
-	test(`a file with ${what} is ignored, and one problem says why and what holds instead`, () => {
+	test(`a file with ${what} is ignored, and one problem says why and what applies instead`, () => {
 		const { place, problems } = read(content);
 		assert.deepEqual(place.values, {});
 		assert.equal(problems.length, 1);
@@ -112,16 +118,16 @@ for (const [what, make, why] of [
 	});
 }
 
-test("unknown keys are told in one sentence with the known ones; the known ones still count", () => {
+test("unknown keys are reported in one sentence with the known ones; the known ones still count", () => {
 	const { place, problems } = read('{ "maxturns": 5, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
 	assert.deepEqual(place.values, { maxTurns: 7 });
-	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KNOWN}.`]);
+	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KEYS.join(", ")}.`]);
 	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
 	assert.equal(many.problems.length, 1);
 	assert.ok(many.problems[0]!.length < 300);
 });
 
-test("a damaged or foreign entry is ignored and counted; the newest valid one holds", () => {
+test("a damaged or foreign entry is ignored and counted; the newest valid one is used", () => {
 	const good = remember({ maxTurns: 7 });
 	for (const bad of [
 		undefined,
@@ -137,12 +143,12 @@ test("a damaged or foreign entry is ignored and counted; the newest valid one ho
 		{ version: 1, values: { maxTurns: -9 } },
 		{ version: 1, values: { maxTurns: 9, policy: "stop" } },
 	]) {
-		const { place, problems } = fromMemory([remember({ maxTurns: 5 }), good, bad]);
-		assert.deepEqual(place.values, { maxTurns: 7 }, JSON.stringify(bad));
+		const { values, problems } = fromMemory([remember({ maxTurns: 5 }), good, bad]);
+		assert.deepEqual(values, { maxTurns: 7 }, JSON.stringify(bad));
 		assert.deepEqual(problems, ["1 damaged or foreign turn-limit entry in this session ignored."]);
 	}
 	assert.deepEqual(fromMemory([1, good, 2]).problems, [
 		"2 damaged or foreign turn-limit entries in this session ignored.",
 	]);
-	assert.deepEqual(fromMemory([]).problems, []);
+	assert.deepEqual(fromMemory([]), { values: {}, problems: [] });
 });

@@ -1,84 +1,106 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Key, KEYS } from "../../src/settings/settings.ts";
-import { fallback, resolved, SOURCES } from "./given.ts";
+import { kindOf, METER_IDS } from "../../src/core/meters.ts";
+import { resolve } from "../../src/settings/resolve.ts";
+import { type Key, KEY_OF, KEYS, type LimitKey, SETTINGS } from "../../src/settings/settings.ts";
+import { fallback, type Given, lowering, place, resolved, type Source, SOURCES } from "./given.ts";
 
-/** For each setting some values, the default among them unless that is a text, from the tightest to the loosest. */
+const limits = Object.fromEntries(
+	METER_IDS.map((id) => {
+		const { unit, samples } = kindOf(id);
+		return [KEY_OF[id], [0, unit.parse(samples[0]!), "unlimited"]];
+	}),
+) as unknown as Record<LimitKey, readonly unknown[]>;
+
+/** Some values of each setting as files write them, from the tightest to the loosest. A project may not set the last two. */
 const VALUES: { readonly [K in Key]: readonly unknown[] } = {
-	maxTurns: [0, 25, "unlimited"],
-	maxToolCalls: [0, 200, "unlimited"],
+	...limits,
 	policy: ["abort", "synthesize"],
 	grace: [3, 2, 0],
 	askTimeout: [1, 60, "unlimited"],
 	wrapUpMessage: ["Stop.", "Finish."],
+	partialNote: [false, true],
 };
 
+const NOT_FOR_PROJECTS: readonly Key[] = ["wrapUpMessage", "partialNote"];
+
+type Choice = Partial<Record<Source, unknown>>;
+
 /** Every choice of one of the values, or of none, for every source. */
-function combinations(values: readonly unknown[]): Partial<Record<(typeof SOURCES)[number], unknown>>[] {
-	return SOURCES.reduce<Partial<Record<(typeof SOURCES)[number], unknown>>[]>(
+function combinations(values: readonly unknown[]): Choice[] {
+	return SOURCES.reduce<Choice[]>(
 		(all, source) => all.flatMap((given) => [given, ...values.map((value) => ({ ...given, [source]: value }))]),
 		[{}],
 	);
 }
 
 for (const key of KEYS) {
+	const { read, write } = SETTINGS[key] as (typeof SETTINGS)["grace"];
+	const byDefault = fallback[key];
+
 	test(`${key}: the strongest source wins in every combination, and a project only tightens`, () => {
 		const values = VALUES[key];
 		for (const combination of combinations(values)) {
 			const own = (["command", "flag", "environment"] as const).find((source) => combination[source] !== undefined);
 			const base = own ?? (combination.user === undefined ? undefined : "user");
-			const before = base === undefined ? fallback[key] : combination[base];
+			const before = base === undefined ? write(byDefault as number) : combination[base];
 			const wish = combination.project;
 			const isWish = own === undefined && wish !== undefined;
-			const tightens = key !== "wrapUpMessage" && values.indexOf(wish) <= values.indexOf(before);
+			const tightens = !NOT_FOR_PROJECTS.includes(key) && values.indexOf(wish) <= values.indexOf(before);
+			const isRefused = isWish && !tightens && !(NOT_FOR_PROJECTS.includes(key) && wish === before);
 			const expected = isWish && tightens ? "project" : base;
 
-			const given = Object.fromEntries(
-				Object.entries(combination).map(([source, value]) => [source, { [key]: value }]),
-			);
-			const { settings, problems } = resolved(given);
+			const entries = Object.entries(combination).map(([source, value]) => [source, { [key]: value }]);
+			const { settings, problems } = resolved(Object.fromEntries(entries) as Given);
 			const source = expected === undefined ? "default" : `${expected}'s ${key}`;
-			const value = expected === undefined ? fallback[key] : combination[expected];
+			const value = expected === undefined ? byDefault : read(combination[expected]);
 			assert.deepEqual(settings[key], { value, source }, JSON.stringify(combination));
-			assert.equal(problems.length, isWish && !tightens ? 1 : 0, JSON.stringify(combination));
+			assert.equal(problems.length, isRefused ? 1 : 0, JSON.stringify(combination));
 		}
 	});
 }
 
-test("a project's wish to raise is told with what holds instead", () => {
-	assert.deepEqual(resolved({ project: { maxTurns: 99 } }).problems, [
-		"project's maxTurns: 99 is not for a project to set: its file can only lower a limit. Using 25 (default).",
+test("a project that would raise a limit is told which value is used instead", () => {
+	assert.deepEqual(resolved({ project: { maxTurns: 99, maxCost: "$9" }, user: { maxCost: 2 } }).problems, [
+		"A project file can only lower a limit; ignoring maxTurns: 99. Using 25 (default).",
+		'A project file can only lower a limit; ignoring maxCost: "$9". Using $2.00 (user\'s maxCost).',
 	]);
 });
 
-test("a bad value gives one problem that names place, value, what is allowed and what is used instead", () => {
+test("places that can only lower are heard one after the other, each against the strengths it lowers", () => {
+	const at = (max: number) => place("project", { maxTurns: max });
+	const found = (...places: ReturnType<typeof lowering>[]) =>
+		resolve([place("flag", { maxTurns: 9 })], places, fallback).settings.maxTurns.value;
+	assert.equal(found(lowering(at(5), ["file"])), 9, "a flag is stronger than a project");
+	assert.equal(found(lowering(at(5), ["flag", "file"])), 5);
+	assert.equal(found(lowering(at(5), ["flag"]), lowering(at(3), ["flag"])), 5, "the second finds no flag any more");
+	assert.equal(found(lowering(at(5), ["flag"]), lowering(at(3), ["file"])), 3, "the second lowers the first");
+	assert.equal(resolve([], [lowering(at(5), [])], fallback).settings.maxTurns.value, 5, "defaults are always lowered");
+});
+
+test("a bad value gives one problem: where, what was expected, what came, what is used instead", () => {
 	assert.deepEqual(resolved({ flag: { maxTurns: "ten" }, user: { maxTurns: 7 } }).problems, [
-		`flag's maxTurns: "ten" is not a whole number from 0, or unlimited. Using 7 (user's maxTurns).`,
+		`flag's maxTurns: expected a whole number from 0, or unlimited, got "ten". Using 7 (user's maxTurns).`,
 	]);
-	assert.deepEqual(resolved({ user: { policy: "stop", grace: -1, askTimeout: 0, wrapUpMessage: " " } }).problems, [
-		`user's policy: "stop" is not abort or synthesize. Using "abort" (default).`,
-		"user's grace: -1 is not a whole number from 0. Using 2 (default).",
-		`user's askTimeout: 0 is not a whole number of seconds from 1 to 2147483, or unlimited. Using "unlimited" (default).`,
-		`user's wrapUpMessage: " " is not a text that is not empty. Using the built-in one (default).`,
+	const bad = { maxCost: -1, policy: "stop", grace: -1, askTimeout: 0, wrapUpMessage: " ", partialNote: "yes" };
+	assert.deepEqual(resolved({ user: bad }).problems, [
+		"user's maxCost: expected dollars such as 2.50 or $2.50, or unlimited, got -1. Using unlimited (default).",
+		`user's policy: expected abort or synthesize, got "stop". Using abort (default).`,
+		"user's grace: expected a whole number from 0, got -1. Using 2 (default).",
+		"user's askTimeout: expected a whole number of seconds from 1 to 2147483, or unlimited, got 0. Using unlimited (default).",
+		`user's wrapUpMessage: expected non-empty text, got " ". Using the built-in one (default).`,
+		`user's partialNote: expected true or false, got "yes". Using on (default).`,
 	]);
+	assert.match(String(resolved({ user: { maxTurns: Infinity } }).problems), /, got Infinity\. Using 25/);
 });
 
-test("a time to answer is as long as a timer can wait, at most", () => {
-	assert.deepEqual(resolved({ user: { askTimeout: 2_147_483 } }).problems, []);
-	assert.equal(resolved({ user: { askTimeout: 2_147_484 } }).problems.length, 1);
-});
-
-test("a number that is no number is named as what it is", () => {
-	assert.match(String(resolved({ user: { maxTurns: Infinity } }).problems), /: Infinity is not a whole number/);
-});
-
-test("a bad value is told wherever it stands, also where a stronger source is used", () => {
+test("a bad value is reported wherever it stands, also where a stronger source is used", () => {
 	for (const source of SOURCES) {
 		const { settings, problems } = resolved({ command: { maxTurns: 5 }, [source]: { maxTurns: 0.5 } });
 		const used = source === "command" ? { value: 25, source: "default" } : { value: 5, source: "command's maxTurns" };
 		assert.deepEqual(settings.maxTurns, used);
 		assert.deepEqual(problems, [
-			`${source}'s maxTurns: 0.5 is not a whole number from 0, or unlimited. Using ${used.value} (${used.source}).`,
+			`${source}'s maxTurns: expected a whole number from 0, or unlimited, got 0.5. Using ${used.value} (${used.source}).`,
 		]);
 	}
 });

@@ -1,79 +1,77 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import { Ajv, type ValidateFunction } from "ajv";
 import fc from "fast-check";
-import { defaults, type Key, KEYS, SETTINGS } from "../../src/settings/settings.ts";
+import { FILE, text } from "../../scripts/schema.ts";
+import { kindOf, METER_IDS } from "../../src/core/meters.ts";
+import { resolve } from "../../src/settings/resolve.ts";
+import { KEY_OF, KEYS, SETTINGS } from "../../src/settings/settings.ts";
+import { check } from "../spec/check.ts";
+import { fallback, read } from "./given.ts";
 import { anything, valid } from "./values.ts";
 
-/** The keywords that our schema uses. */
 interface Schema {
-	$schema?: string;
-	title?: string;
-	description?: string;
-	default?: unknown;
-	type?: "object" | "string" | "integer";
-	enum?: unknown[];
-	anyOf?: Schema[];
-	minimum?: number;
-	maximum?: number;
-	pattern?: string;
-	properties?: Record<string, Schema>;
-	additionalProperties?: false;
+	readonly properties: Readonly<Record<string, { readonly description: string; readonly default?: unknown }>>;
 }
 
-const schema = JSON.parse(readFileSync(new URL("../../schema.json", import.meta.url), "utf8")) as Schema;
-const settings = schema.properties as Record<Key | "$schema", Schema>;
+const schema = JSON.parse(readFileSync(FILE, "utf8")) as Schema;
+const ajv = new Ajv({ strict: true });
+const accepts: ValidateFunction = ajv.compile(schema);
 
-/** What JSON Schema says about these keywords; one that is missing here fails. */
-const keywords: { [K in keyof Required<Schema>]: (rule: NonNullable<Schema[K]>, value: unknown) => boolean } = {
-	$schema: () => true,
-	title: () => true,
-	description: () => true,
-	default: () => true,
-	type: (type, value) => (type === "integer" ? Number.isInteger(value) : typeof value === type),
-	enum: (list, value) => list.includes(value),
-	anyOf: (schemas, value) => schemas.some((schema) => accepts(schema, value)),
-	minimum: (least, value) => typeof value !== "number" || value >= least,
-	maximum: (most, value) => typeof value !== "number" || value <= most,
-	pattern: (pattern, value) => typeof value !== "string" || new RegExp(pattern, "u").test(value),
-	properties: (all, value) => Object.entries(value as object).every(([key, v]) => accepts(all[key] ?? {}, v)),
-	additionalProperties: (_, value) => Object.keys(value as object).every((key) => Object.hasOwn(settings, key)),
-};
-
-function accepts(schema: Schema, value: unknown): boolean {
-	return Object.entries(schema).every(([keyword, rule]) =>
-		(keywords[keyword as keyof Schema] as (rule: unknown, value: unknown) => boolean)(rule, value),
-	);
-}
-
-test("the schema describes exactly the settings, each in words", () => {
-	assert.deepEqual(Object.keys(settings).sort(), ["$schema", ...KEYS].sort());
-	for (const key of KEYS) assert.match(settings[key].description ?? "", /^[A-Z].*\.$/, key);
-	assert.equal(schema.title, "pi-turn-limit");
+test("schema.json is what scripts/schema.ts writes", async () => {
+	assert.equal(readFileSync(FILE, "utf8"), await text(), "run: node scripts/schema.ts");
 });
 
-test("the schema names the defaults, but for those that depend on who is there or are a text", () => {
-	const { grace, wrapUpMessage, ...fixed } = defaults(true);
-	const named = Object.entries(settings).filter(([, { default: value }]) => value !== undefined);
-	assert.deepEqual(Object.fromEntries(named.map(([key, { default: value }]) => [key, value])), fixed);
-	assert.equal(settings.grace.description?.includes(`By default ${defaults(false).grace}, and ${grace} where`), true);
+test("the schema describes every setting in words and names the defaults that are always the same", () => {
+	assert.deepEqual(Object.keys(schema.properties), ["$schema", ...KEYS]);
+	for (const key of KEYS) assert.match(schema.properties[key]?.description ?? "", /^[A-Z].*\.$/, key);
+	const named = Object.entries(schema.properties).filter(([, { default: value }]) => value !== undefined);
+	const { grace, wrapUpMessage, ...same } = fallback;
+	assert.deepEqual(Object.fromEntries(named.map(([key, { default: value }]) => [key, value])), same);
+	assert.ok(schema.properties["grace"]?.description.includes(`By default ${grace}, and 0 where`));
 	assert.equal(wrapUpMessage, "");
 });
 
 for (const key of KEYS) {
-	test(`the schema accepts for ${key} what we accept, and nothing else`, () => {
-		fc.assert(
-			fc.property(fc.oneof(valid[key], anything, fc.jsonValue()), (value) => {
-				assert.equal(accepts(settings[key], value), SETTINGS[key].is(value));
-			}),
-		);
+	test(`the schema accepts for ${key} what we accept, and nothing else`, async () => {
+		const isValid = ajv.compile(schema.properties[key]!);
+		const property = fc.property(fc.oneof(valid[key], anything, fc.jsonValue()), (value) => {
+			assert.equal(isValid(value), SETTINGS[key].read(value) !== undefined);
+		});
+		await check(property, 1000);
 	});
 }
 
-test("the schema accepts a file with a schema, and refuses unknown keys and what is not an object", () => {
-	assert.equal(accepts(schema, { $schema: "./schema.json", maxTurns: 50, policy: "synthesize" }), true);
-	assert.equal(accepts(schema, {}), true);
-	for (const bad of [{ maxturns: 50 }, { maxTurns: "50" }, { $schema: 1 }, "text"]) {
-		assert.equal(accepts(schema, bad), false, JSON.stringify(bad));
+describe("a file that the schema", () => {
+	const good = [
+		...['{ "$schema": "./schema.json", "maxTurns": 50, "policy": "synthesize" }', "{}"],
+		...METER_IDS.flatMap((id) =>
+			[...kindOf(id).samples.map(kindOf(id).unit.parse), "unlimited"].map((max) =>
+				JSON.stringify({ [KEY_OF[id]]: max }),
+			),
+		),
+		...['{ "maxCost": "$2.50" }', '{ "partialNote": false }', '{ "askTimeout": 60, "grace": 0 }'],
+	];
+	const bad = [
+		...['{ "maxturns": 50 }', '{ "maxTurns": "50" }', '{ "maxCost": "2,50" }', '{ "policy": "stop" }', '"text"', "[]"],
+		...['{ "grace": -1 }', '{ "askTimeout": 0 }', '{ "wrapUpMessage": " " }', '{ "partialNote": "yes" }'],
+		...METER_IDS.map((id) => `{ "${KEY_OF[id]}": -1 }`),
+	];
+	const problems = (content: string): number => {
+		const found = read(content);
+		return found.problems.length + resolve([found.place], [], fallback).problems.length;
+	};
+	for (const content of good) {
+		test(`accepts is read without a problem: ${content}`, () => {
+			assert.deepEqual([accepts(JSON.parse(content)), problems(content)], [true, 0]);
+		});
 	}
+	for (const content of bad) {
+		test(`refuses is reported once: ${content}`, () => {
+			assert.deepEqual([accepts(JSON.parse(content)), problems(content)], [false, 1]);
+		});
+	}
+
+	test("refuses for a schema that is no text", () => assert.equal(accepts({ $schema: 1 }), false));
 });

@@ -5,14 +5,13 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { emitted, FILE, readSpec } from "./reader.ts";
-import { CONSEQUENCES, triggerOf } from "./sides.ts";
+import { CONSEQUENCES, DECISIONS, triggerOf } from "./names.ts";
 
-/** Everything that can drift apart, as text. */
+/** The texts that can drift apart. */
 interface Texts {
 	readonly spec: string;
 	/** `src/core/state.ts`. */
 	readonly state: string;
-	readonly rules: string;
 	readonly promises: string;
 }
 
@@ -21,7 +20,6 @@ const text = (file: string): string => readFileSync(new URL(file, import.meta.ur
 const TEXTS: Texts = {
 	spec: text(FILE.href),
 	state: text("../../src/core/state.ts"),
-	rules: text("rules.test.ts"),
 	promises: text("promises.test.ts"),
 };
 
@@ -30,20 +28,14 @@ const CREATION = "SessionStarted";
 
 function drift(texts: Texts): string[] {
 	const spec = readSpec(texts.spec);
-	const events = typesOf("Event", texts.state).map(triggerOf);
+	const inputs = [...typesOf("Event", texts.state), ...typesOf("Request", texts.state)].map(triggerOf);
 	const heard = spec.rules.map(({ trigger }) => trigger);
 	const said = spec.rules.flatMap(({ ensures }) => emitted(ensures));
 	const first = (trigger: string) => spec.rules.find((rule) => rule.trigger === trigger)?.parameters ?? [];
 	return [
-		...differ(
-			"rule",
-			spec.rules.map(({ name }) => name),
-			"test",
-			namedIn(texts.rules),
-		),
 		...differ("promise", spec.promises, "property", namedIn(texts.promises)),
-		...differ("trigger", spec.triggers, "event", [CREATION, ...events]),
-		...differ("consequence", spec.consequences, "effect", effectsOf(texts.state)),
+		...differ("trigger", spec.triggers, "event or request", [CREATION, ...inputs]),
+		...differ("consequence", spec.consequences, "effect or decision", resultsOf(texts.state)),
 		...missing("rule with the trigger", heard, "surface or rule that causes it", [...spec.triggers, ...said]),
 		...missing("offer of", spec.triggers, "rule that hears it", heard),
 		...spec.rules
@@ -52,14 +44,23 @@ function drift(texts: Texts): string[] {
 	];
 }
 
-/** The members of a union of the code, by their `type`. */
-function typesOf(union: string, code: string): string[] {
-	const declaration = code.split(`export type ${union} =`)[1]?.split(" };\n")[0] ?? "";
-	return [...declaration.matchAll(/readonly type: "(\w+)"/g)].map(([, type = ""]) => type);
+/** The text of a union type of the code. */
+function union(name: string, code: string): string {
+	return code.split(`export type ${name} =`)[1]?.split(";\n\n")[0] ?? "";
 }
 
-function effectsOf(code: string): string[] {
-	return typesOf("Effect", code).map((type) => (CONSEQUENCES as Record<string, string>)[type] ?? type);
+/** The members of a union, by their `type`. */
+function typesOf(name: string, code: string): string[] {
+	return [...union(name, code).matchAll(/readonly type: "(\w+)"/g)].map(([, type = ""]) => type);
+}
+
+/** Effects and decisions by their names in the spec. */
+function resultsOf(code: string): string[] {
+	const decisions = [...union("Decision", code).matchAll(/"(\w+)"/g)].map(([, decision = ""]) => decision);
+	return [
+		...typesOf("Effect", code).map((type) => (CONSEQUENCES as Record<string, string>)[type] ?? type),
+		...decisions.map((decision) => (DECISIONS as Record<string, string>)[decision] ?? decision),
+	];
 }
 
 /** `Name: a sentence`, as the first argument of whatever makes a test of it. */
@@ -75,7 +76,7 @@ function missing(what: string, these: readonly string[], other: string, those: r
 	return [...new Set(these)].filter((name) => !those.includes(name)).map((name) => `${what} ${name}: no such ${other}`);
 }
 
-test("rules, triggers, consequences and promises of the spec are those of code and tests", () => {
+test("triggers, consequences and promises of the spec are those of code and tests", () => {
 	assert.deepEqual(drift(TEXTS), []);
 });
 
@@ -86,15 +87,15 @@ function changed(which: keyof Texts, from: string, to: string): Texts {
 }
 
 for (const [found, texts] of [
-	["rule Renamed: no such test", changed("spec", "rule TurnIsHeld {", "rule Renamed {")],
-	["rule TurnIsHeld: no such test", changed("rules", '"TurnIsHeld: ', '"')],
-	["test NoSuchRule: no such rule", changed("rules", '"TurnIsHeld: ', '"NoSuchRule: ')],
 	["promise Vain: no such property", changed("spec", "@invariant NMeansN", "@invariant Vain")],
 	["property NMeansN: no such promise", changed("spec", "@invariant NMeansN", "@invariant Vain")],
-	["trigger Charged: no such event", changed("state", 'type: "charged"', 'type: "billed"')],
-	["event Billed: no such trigger", changed("state", 'type: "charged"', 'type: "billed"')],
-	["effect whistle: no such consequence", changed("state", 'type: "hold" }', 'type: "whistle" }')],
-	["consequence RequestHeld: no such effect", changed("state", 'type: "hold" }', 'type: "whistle" }')],
+	["trigger Charged: no such event or request", changed("state", 'type: "charged"', 'type: "billed"')],
+	["event or request Billed: no such trigger", changed("state", 'type: "charged"', 'type: "billed"')],
+	["event or request Ring: no such trigger", changed("state", 'type: "turn_requested" }', 'type: "ring" }')],
+	["effect or decision whistle: no such consequence", changed("state", 'type: "resume" }', 'type: "whistle" }')],
+	["consequence WorkResumed: no such effect or decision", changed("state", 'type: "resume" }', 'type: "whistle" }')],
+	["effect or decision shrug: no such consequence", changed("state", '"admit" |', '"shrug" |')],
+	["consequence RequestAdmitted: no such effect or decision", changed("state", '"admit" |', '"shrug" |')],
 	[
 		"rule with the trigger LimitMoves: no such surface or rule that causes it",
 		changed("spec", "when: LimitMoved", "when: LimitMoves"),
@@ -112,13 +113,14 @@ function otherParameters(): Texts {
 
 for (const [why, from, to] of [
 	["a name that nobody has bound", "requires: answer = yes", "requires: reply = yes"],
-	["a rule without a trigger", "    when: Charged(session, cost)\n", ""],
+	["a rule without a trigger", "    when: Charged(session, charges)\n", ""],
 	["a rule that ensures nothing", "    ensures: meter.policy = policy\n", ""],
 	["a clause of another language", "    ensures: meter.policy = policy", "    implies: meter.policy = policy"],
+	["a function that nobody knows", "first(meters where short)", "last(meters where short)"],
 	[
 		"a state that depends on the state it makes",
 		"            TurnAdmitted(session: session)",
-		"            session.told = true",
+		"            session.replied = true",
 	],
 ] as const) {
 	test(`the reader refuses ${why}`, () => {

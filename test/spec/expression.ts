@@ -1,11 +1,14 @@
 /** The expressions of the spec's language, as far as the spec uses them, compiled to functions. */
+import { BLACK_BOXES } from "./black-boxes.ts";
 
-/** What an expression can give: enum literals are their own names. */
-export type Value = null | boolean | number | string | Instance | readonly Value[];
+/** The value of an expression: enum literals are their own names; the spec does not look into other objects. */
+export type Value = null | boolean | number | string | Instance | readonly Value[] | object;
 
 /** Something with identity; derived values and relationships are read like fields. */
 export interface Instance {
 	get(field: string): Value;
+	/** A derived value with parameters. */
+	call(name: string, values: readonly Value[]): Value;
 }
 
 export interface Scope {
@@ -16,14 +19,16 @@ export interface Scope {
 
 export type Expression = (scope: Scope) => Value;
 
-/** Which names an expression may use: those bound, fields of the entity it stands in, enum literals. */
+/** The names that an expression may use: bound ones, fields of the entity it stands in, enum literals. */
 export interface Known {
 	readonly bound: ReadonlySet<string>;
 	readonly fields: ReadonlySet<string>;
 	readonly literals: ReadonlySet<string>;
+	/** Fields of all entities: those of the items that `where` filters. */
+	readonly items: ReadonlySet<string>;
 }
 
-const TOKEN = /\s+|[A-Za-z_]\w*|\d+|\?\?|!=|<=|>=|[(){}:,.=<>+-]/gy;
+const TOKEN = /\s+|[A-Za-z_]\w*|\d+|\?\?|!=|<=|>=|[(){}:,.=<>+*-]/gy;
 
 /** Loosest first; each compares or joins what binds tighter. */
 const OPERATORS: Readonly<Record<string, (left: Value, right: () => Value) => Value>>[] = [
@@ -44,6 +49,7 @@ const OPERATORS: Readonly<Record<string, (left: Value, right: () => Value) => Va
 		"+": (left, right) => calculate(left, right(), (a, b) => a + b),
 		"-": (left, right) => calculate(left, right(), (a, b) => a - b),
 	},
+	{ "*": (left, right) => calculate(left, right(), (a, b) => a * b) },
 ];
 
 /** With something absent a comparison is false and a sum is absent. */
@@ -64,7 +70,7 @@ function number(value: Value): number {
 export class Parser {
 	readonly #text: string;
 	readonly #tokens: string[];
-	readonly #known: Known;
+	#known: Known;
 	#next = 0;
 
 	constructor(text: string, known: Known) {
@@ -108,15 +114,29 @@ export class Parser {
 		return found;
 	}
 
-	expression(level = 0): Expression {
+	/** `value` or `collection where condition`. */
+	expression(): Expression {
+		const collection = this.#operation(0);
+		if (!this.accept("where")) return collection;
+		const outside = this.#known;
+		this.#known = { ...outside, fields: outside.items };
+		const condition = this.#operation(0);
+		this.#known = outside;
+		return (scope) => {
+			const items = collection(scope) as readonly Instance[];
+			return items.filter((item) => condition({ ...scope, self: item }) === true);
+		};
+	}
+
+	#operation(level: number): Expression {
 		const operators = OPERATORS[level];
 		if (operators === undefined) return this.#prefix();
-		let left = this.expression(level + 1);
+		let left = this.#operation(level + 1);
 		for (;;) {
 			const operate = operators[this.#tokens[this.#next] ?? ""];
 			if (operate === undefined) return left;
 			this.#next++;
-			const [first, second] = [left, this.expression(level + 1)];
+			const [first, second] = [left, this.#operation(level + 1)];
 			left = (scope) => operate(first(scope), () => second(scope));
 		}
 	}
@@ -137,7 +157,8 @@ export class Parser {
 		let found = this.#primary();
 		while (this.accept(".")) {
 			const [of, field] = [found, this.name()];
-			found = (scope) => read(of(scope), field);
+			const values = this.#values();
+			found = (scope) => read(of(scope), field, values?.(scope));
 		}
 		return found;
 	}
@@ -160,10 +181,25 @@ export class Parser {
 		if (token === "true" || token === "false") return () => token === "true";
 		if (token === "this") return ({ names, self }) => names["this"] ?? self ?? null;
 		if (this.#known.bound.has(token)) return ({ names }) => names[token] ?? null;
-		if (this.#known.fields.has(token)) return ({ self }) => read(self ?? null, token);
+		if (this.#known.fields.has(token)) {
+			const values = this.#values();
+			return (scope) => read(scope.self ?? null, token, values?.(scope));
+		}
 		if (this.#known.literals.has(token)) return () => token;
+		const blackBox = BLACK_BOXES[token];
+		const values = blackBox && this.#values();
+		if (values) return (scope) => blackBox(...values(scope));
 		this.#next--;
 		throw this.error("a name that is known");
+	}
+
+	/** `(value, …)`, if there is one. */
+	#values(): ((scope: Scope) => readonly Value[]) | undefined {
+		if (!this.accept("(")) return undefined;
+		const values = [this.expression()];
+		while (this.accept(",")) values.push(this.expression());
+		this.expect(")");
+		return (scope) => values.map((value) => value(scope));
 	}
 
 	name(): string {
@@ -188,8 +224,8 @@ export class Parser {
 	}
 }
 
-function read(of: Value, field: string): Value {
+function read(of: Value, field: string, values?: readonly Value[]): Value {
 	if (typeof of !== "object" || of === null || !("get" in of))
 		throw new TypeError(`Nothing that could have a ${field}`);
-	return of.get(field);
+	return values === undefined ? of.get(field) : of.call(field, values);
 }

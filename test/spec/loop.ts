@@ -1,6 +1,8 @@
-/** The loop of a host, as small as it can be, around the spec: what pi would do if our extension were the spec. */
-import { type Effect, type Event, isClosed } from "../../src/core/state.ts";
-import { Sides } from "./sides.ts";
+/** The smallest loop of a host around the spec: it does what pi would do if the spec were our extension. */
+import { isEndAwaited } from "../../src/core/gate.ts";
+import { publish } from "../../src/core/outcome.ts";
+import { type Effect, type Event, isClosed, isRetrying, type Request } from "../../src/core/state.ts";
+import { type Input, Sides } from "./sides.ts";
 import type { Act, Reply, World } from "./world.ts";
 
 /** How often pi repeats a failed request. */
@@ -10,18 +12,20 @@ export const RETRIES = 1;
 const ABORTED: Reply = { type: "aborted" };
 
 export class Loop {
-	/** What somebody outside can see, in its order. */
+	/** Everything that somebody outside can see, in its order. */
 	readonly log: string[] = [];
 	readonly #sides: Sides;
 	readonly #world: World;
-	/** What the model will be told with its next request: by the transcript, and past it. */
-	#told: string[] = [];
-	#slipped: string[] = [];
-	/** What is not on its way yet. */
-	#outbox: string[] = [];
-	/** What a person has typed meanwhile; one of it goes with each request. */
+	/** Our messages that go with the next request: those in the transcript, and those past it. */
+	#entered: string[] = [];
+	#injected: string[] = [];
+	/** Messages that are on no way yet. */
+	#posted: string[] = [];
+	/** Messages that a person has typed meanwhile; one of them goes with each request. */
 	#queued = 0;
 	#isAborted = false;
+	/** Another turn is due, although the model called no tool. */
+	#mustGoOn = false;
 
 	constructor(attended: boolean, setup: readonly Event[], world: World) {
 		this.#sides = new Sides(attended);
@@ -42,14 +46,19 @@ export class Loop {
 		if (by === "person") this.#send({ type: "prompted" });
 		this.#isAborted = false;
 		let failures = 0;
+		let isTakenBack = false;
 		for (let goesOn = true; goesOn;) {
-			this.#queued = Math.max(0, this.#queued - 1);
+			isTakenBack = false;
+			const isSteered = this.#queued > 0;
+			if (isSteered) this.#queued--;
 			this.#moment();
-			const isAdmitted = this.#admit({ type: "turn_requested" });
-			this.#slipped.push(...this.#outbox.splice(0));
+			const isAdmitted = this.#admitTurn(isSteered);
+			this.#injected.push(...this.#posted.splice(0));
 			const reply = isAdmitted ? this.#request() : ABORTED;
 			if (reply.type === "message") this.#calls(reply.calls);
 			if (reply.type === "aborted") this.#isAborted = true;
+			// pi reports the end of a turn only to those who listened before it.
+			const isHeard = this.#injected.length > 0 || isEndAwaited(this.#sides.state);
 			this.#moment();
 			if (this.#isAborted) {
 				this.#send({ type: "interrupted" });
@@ -57,69 +66,89 @@ export class Loop {
 			} else if (reply.type === "failure") {
 				this.#send({ type: "turn_failed", message: "overloaded" });
 				goesOn = failures++ < RETRIES;
+				isTakenBack = goesOn;
 				if (goesOn && this.#moment()) break;
 				if (!goesOn && this.#queued > 0) {
-					// The failure now stands in the transcript, after what was told.
-					this.#told = [];
+					this.#entered = [];
 					goesOn = true;
 					failures = 0;
 				}
 			} else if (reply.type === "message") {
 				failures = 0;
-				goesOn = reply.calls > 0 || this.#queued > 0;
-				this.#ask(this.#send({ type: "turn_ended", goesOn, answered: reply.calls === 0 }));
-				const kept = goesOn && !isClosed(this.#sides.state) ? this.#slipped : [];
-				this.#told = [...kept, ...this.#outbox.splice(0)];
-				this.#slipped = [];
+				goesOn = this.#endTurn(reply, isHeard);
 			}
 		}
-		this.#told = [];
-		this.#slipped = [];
-		this.#outbox = [];
+		// A failure that pi has not taken back stands in the transcript after our messages.
+		if (!isTakenBack && (this.#isAborted || failures > 0)) this.#entered = [];
+		this.#injected = [];
+		this.#posted = [];
 		this.#send({ type: "settled" });
+	}
+
+	/** pi starts a turn before the message that was queued for it. */
+	#admitTurn(isSteered: boolean): boolean {
+		const isAdmitted = this.#admit({ type: "turn_requested" });
+		if (!isSteered || !isAdmitted || !isRetrying(this.#sides.state)) return isAdmitted;
+		this.#send({ type: "message_entered" });
+		return this.#admit({ type: "turn_requested" });
+	}
+
+	/** True if another turn follows. */
+	#endTurn({ calls, hasText }: Extract<Reply, { type: "message" }>, isHeard: boolean): boolean {
+		const goesOn = calls.length > 0 || this.#queued > 0;
+		this.#entered = [];
+		if (!isHeard) return goesOn;
+		this.#mustGoOn = false;
+		this.#ask(this.#send({ type: "turn_ended", goesOn, answered: calls.length === 0 && hasText }));
+		const kept = goesOn && !isClosed(this.#sides.state) ? this.#injected : [];
+		this.#entered = [...kept, ...this.#posted.splice(0)];
+		this.#injected = [];
+		return goesOn || this.#mustGoOn;
 	}
 
 	#request(): Reply {
 		const { acts, reply } = this.#world.request();
-		this.log.push(["turn", ...this.#told, ...this.#slipped].join(" "));
+		this.log.push(["turn", ...this.#entered, ...this.#injected].join(" "));
 		for (const act of acts) this.#do(act);
 		return reply;
 	}
 
-	/** All calls of a batch are let through or not before the first of them starts. */
-	#calls(calls: number): void {
-		let admitted = 0;
-		for (let call = 0; call < calls && !this.#isAborted; call++) {
-			if (this.#admit({ type: "tool_call_requested", call: "work" })) admitted++;
-		}
-		for (let call = 0; call < admitted && !this.#isAborted; call++) {
+	/** All calls of a batch are decided before the first of them starts. */
+	#calls(calls: readonly number[]): void {
+		const admitted = calls.filter((cost) => {
+			return !this.#isAborted && this.#admit({ type: "tool_call_requested", call: { tool: "work", input: { cost } } });
+		});
+		for (const cost of admitted) {
+			if (this.#isAborted) return;
 			this.log.push("call");
 			this.#moment();
+			if (cost > 0) this.#send({ type: "charged", amounts: { cost } });
 		}
 	}
 
 	/** Makes a request until it is decided. */
-	#admit(request: Event): boolean {
+	#admit(request: Request): boolean {
 		for (;;) {
 			if (this.#isAborted) this.#send({ type: "interrupted" });
-			const effects = this.#send(request);
-			if (!this.#ask(effects))
-				return !this.#isAborted && !effects.some(({ type }) => type === "refuse" || type === "abort");
+			const { decision, effects } = this.#take(request);
+			this.#ask(effects);
+			if (decision !== "wait") return !this.#isAborted && decision === "admit";
 		}
 	}
 
-	/** True if there was a question; it is answered then. */
-	#ask(effects: readonly Effect[]): boolean {
+	/** Opens the question, if there is one, until it is answered; an answer can bring another question. */
+	#ask(effects: readonly Effect[]): void {
 		const question = effects.find((effect) => effect.type === "ask");
-		if (question === undefined) return false;
+		if (question === undefined) return;
 		this.log.push(`ask ${question.meter}`);
-		while (this.#sides.state.phase.name === "asking") {
-			const next = this.#isAborted ? undefined : this.#world.question();
-			if (next?.type === "answer") this.#send({ type: "answered", answer: next.answer });
-			else if (next) this.#do(next);
+		let next: readonly Effect[] = [];
+		while (this.#sides.state.phase.name === "asking" && !next.some(({ type }) => type === "ask")) {
+			const act = this.#isAborted ? undefined : this.#world.question();
+			if (act?.type === "answer") next = this.#send({ type: "answered", answer: act.answer });
+			else if (act) this.#do(act);
 			if (this.#isAborted) this.#send({ type: "interrupted" });
 		}
-		return true;
+		this.#ask(next);
 	}
 
 	/** Something may happen; true if the run is aborted. */
@@ -141,13 +170,19 @@ export class Loop {
 	}
 
 	#send(event: Event): readonly Effect[] {
-		const { effects } = this.#sides.send(event);
-		for (const effect of effects) {
-			if (effect.type === "advise") this.#outbox.push("advise");
-			if (effect.type === "synthesize") this.#outbox.push("demand");
-			if (effect.type === "abort") this.#outbox = [];
-			if (effect.type === "end") this.log.push(JSON.stringify(effect.outcome));
+		return this.#take(event).effects;
+	}
+
+	#take(input: Input): ReturnType<Sides["send"]> {
+		const moment = this.#sides.send(input);
+		for (const effect of moment.effects) {
+			if (effect.type === "advise") this.#posted.push("advise");
+			if (effect.type === "synthesize") this.#posted.push("demand");
+			if (effect.type === "continue") this.#mustGoOn = true;
+			if (effect.type === "abort" || effect.type === "resume") [this.#posted, this.#injected] = [[], []];
+			if (effect.type === "resume") this.#posted.push("resume");
+			if (effect.type === "end" && !effect.repeated) this.log.push(JSON.stringify(publish(effect.outcome)));
 		}
-		return effects;
+		return moment;
 	}
 }

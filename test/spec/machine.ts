@@ -1,14 +1,14 @@
-/** Steps the spec: a trigger comes in, the one rule that accepts it takes effect, and so does what that rule emits. */
+/** Steps the spec: a trigger comes in, the one rule that accepts it takes effect, and so do the triggers it emits. */
 import type { Expression, Instance, Scope, Value } from "./expression.ts";
 import { type Entity, readSpec, type Rule, type Spec, type Statement } from "./reader.ts";
 
-/** Said to the outside. */
+/** An emission to the outside. */
 export interface Consequence {
 	readonly name: string;
 	readonly values: Values;
 }
 
-/** What came of a trigger; without rules it was not accepted. */
+/** The result of a trigger; without rules it was not accepted. */
 export interface Step {
 	readonly rules: readonly string[];
 	readonly consequences: readonly Consequence[];
@@ -41,8 +41,7 @@ class Being implements Instance {
 	get(field: string): Value {
 		const value = this.fields[field];
 		if (value !== undefined) return value;
-		const derived = this.type.derived[field];
-		if (derived !== undefined) return derived({ names: this.#world.always, self: this });
+		if (field in this.type.derived) return this.call(field, []);
 		const relation = this.type.relations[field];
 		if (relation === undefined) throw new TypeError(`A ${this.kind} has no ${field}`);
 		const found = this.#world.beings.filter(
@@ -51,6 +50,15 @@ class Being implements Instance {
 				relation.where({ names: { ...this.#world.always, this: this }, self: being }) === true,
 		);
 		return relation.many ? found : (found[0] ?? null);
+	}
+
+	call(name: string, values: readonly Value[]): Value {
+		const derived = this.type.derived[name];
+		if (derived === undefined) throw new TypeError(`A ${this.kind} has no ${name}`);
+		const { parameters, value } = derived;
+		if (parameters.length !== values.length) throw new TypeError(`${name} takes ${parameters.join(", ")}`);
+		const given = Object.fromEntries(parameters.map((parameter, i) => [parameter, values[i]!]));
+		return value({ names: { ...this.#world.always, ...given }, self: this });
 	}
 
 	set(field: string, value: Value): void {
@@ -71,7 +79,7 @@ export class Machine {
 		this.spec = spec;
 		this.#rules = rulesByTrigger(spec);
 		const config = Object.fromEntries(Object.entries(spec.config).map(([name, is]) => [name, is({ names: {} })]));
-		this.always = { config: { get: (name) => config[name] ?? null } };
+		this.always = { config: record(config) };
 		this.fire("SessionStarted", { attended });
 	}
 
@@ -79,8 +87,14 @@ export class Machine {
 		return this.beings[0]!;
 	}
 
-	meter(counts: Value): Instance {
-		return this.beings.find((being) => being.fields["counts"] === counts)!;
+	get meters(): readonly Instance[] {
+		return this.session.get("meters") as readonly Instance[];
+	}
+
+	meter(name: string): Instance {
+		const found = this.meters.find((meter) => meter.get("name") === name);
+		if (found === undefined) throw new Error(`The spec has no meter ${name}`);
+		return found;
 	}
 
 	/** A trigger from outside, about the session. */
@@ -159,13 +173,16 @@ export class Machine {
 				names[statement.as] = being;
 			}
 			if (statement.type === "emit") return [this.fire(statement.trigger, evaluate(statement.values, { names }))];
-			if (statement.type === "if" && statement.condition({ names }) === true)
+			if (statement.type === "if" && statement.condition({ names }) === true) {
 				return this.#say(statement.body, { names });
-			return [];
+			}
+			if (statement.type !== "for") return [];
+			const items = statement.each({ names }) as readonly Value[];
+			return items.flatMap((item) => this.#say(statement.body, { names: { ...names, [statement.as]: item } }));
 		});
 	}
 
-	/** What the spec says of every state, where it does not hold. */
+	/** The invariants and presences of the spec that this state breaks. */
 	violations(): string[] {
 		return this.beings.flatMap((being) => {
 			const scope = { names: this.always, self: being };
@@ -176,6 +193,16 @@ export class Machine {
 			return [...broken, ...misplaced].map(([name]) => name);
 		});
 	}
+}
+
+/** Something with fields and nothing else. */
+export function record(fields: Values): Instance {
+	return {
+		get: (field) => fields[field] ?? null,
+		call: (name) => {
+			throw new TypeError(`${name} takes no values`);
+		},
+	};
 }
 
 function evaluate(values: Readonly<Record<string, Expression>>, scope: Scope): Values {

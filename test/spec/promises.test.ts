@@ -1,35 +1,33 @@
 /**
- * What the spec's contract promises about sequences of events, one property each, by name. They are checked on the core
- * alone, by counting along: neither what the core counts nor what the spec says is believed.
+ * The promises of the spec's contract about sequences, one property each, by name. They are checked on the core alone,
+ * by counting along: the test believes neither the core's counts nor the spec.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { FINAL_TURNS, transition } from "../../src/core/breaker.ts";
+import { FINAL_TURNS } from "../../src/core/gate.ts";
+import { type Gate, isCounted, kindOf, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
 import type { Outcome, OutcomeKind, Spent } from "../../src/core/outcome.ts";
-import type { Effect, Event, MeterId, State } from "../../src/core/state.ts";
-import { METER_IDS } from "../../src/core/state.ts";
+import { type Effect, type FailedTurn, isRetrying, isTurnOpen, type State } from "../../src/core/state.ts";
 import { check } from "./check.ts";
 import { setup, weighted } from "./events.ts";
-import { fresh, type Moment, Sides } from "./sides.ts";
+import { fresh, type Input, isRequest, type Moment, Sides, take } from "./sides.ts";
 
 const sequences = fc.array(fc.oneof(...weighted), { maxLength: 60, size: "max" });
 
-type Seen = Omit<Moment, "rules">;
-
-/** Holds for whatever happens, one event after the other; some promises speak of what does not change meanwhile. */
+/** Holds for every sequence; some promises are about sequences without certain inputs. */
 function promise(
 	sentence: string,
-	holds: (moments: readonly Seen[]) => void,
-	without: readonly Event["type"][] = [],
+	holds: (moments: readonly Moment[]) => void,
+	without: readonly Input["type"][] = [],
 ): void {
 	test(sentence, async () => {
 		const property = fc.property(setup, sequences, ({ attended, events }, more) => {
-			let before = fresh(attended);
-			const moments = [...events, ...more.filter(({ type }) => !without.includes(type))].map((event): Seen => {
-				const [after, effects] = transition(before, event);
-				const moment = { before, event, effects, after };
-				before = after;
+			let state = fresh(attended);
+			const inputs: readonly Input[] = [...events, ...more.filter(({ type }) => !without.includes(type))];
+			const moments = inputs.map((input) => {
+				const moment = take(state, input);
+				state = moment.after;
 				return moment;
 			});
 			holds(moments);
@@ -38,87 +36,138 @@ function promise(
 	});
 }
 
-const CHANGES: readonly Event["type"][] = ["limit_set", "limit_raised"];
+const CHANGES: readonly Input["type"][] = ["limit_set", "limit_raised"];
 
-const NOTHING: Spent = { turns: 0, toolCalls: 0, cost: 0, continuations: 0, advised: false };
+const COUNTS = METER_IDS.filter((id) => kindOf(id).known === "before");
 
-function spent({ phase }: State): Spent {
-	return phase.name === "idle" ? NOTHING : phase.run.spent;
+function nothing(): { -readonly [K in keyof Spent]: Spent[K] } {
+	return { ...perMeter(() => 0), continuations: 0 };
 }
 
-function endOf({ effects }: Seen): Outcome | undefined {
+function spent({ phase }: State): Spent {
+	return phase.name === "idle" ? nothing() : phase.run.spent;
+}
+
+function endOf({ effects }: Moment): Outcome | undefined {
 	return effects.flatMap((effect) => (effect.type === "end" ? [effect.outcome] : []))[0];
 }
 
-/** How many requests of a meter this event has started. */
-function started(moment: Seen, id: MeterId): number {
-	return (endOf(moment) ?? spent(moment.after))[id] - spent(moment.before)[id];
-}
-
-function has({ effects }: Seen, type: Effect["type"]): boolean {
+function has({ effects }: Moment, type: Effect["type"]): boolean {
 	return effects.some((effect) => effect.type === type);
 }
 
-/** A compaction that takes the advice away brings back what was given. */
-function isAdvice(moment: Seen): boolean {
-	return has(moment, "advise") && moment.event.type !== "message_lost";
+/** A compaction that takes the advice away brings the same advice back. */
+function isAdvice(moment: Moment): boolean {
+	return has(moment, "advise") && moment.input.type !== "message_lost";
 }
 
-function asksAbout({ effects }: Seen, id: MeterId): boolean {
-	return effects.some((effect) => effect.type === "ask" && effect.meter === id);
+/** The meter that the gate acted on: it asked about it, stopped the run for it, or began a final pass. */
+function gatedBy({ effects, before, after: { phase } }: Moment): MeterId | undefined {
+	const question = effects.find((effect) => effect.type === "ask");
+	if (question) return question.meter;
+	if (before.phase.name === phase.name) return undefined;
+	if (phase.name === "finishing") return phase.trip.meter;
+	return phase.name === "stopped" && "meter" in phase.verdict ? phase.verdict.meter : undefined;
 }
 
 /** A yes to the question about a meter. */
-function continues({ before: { phase }, event }: Seen, id: MeterId): boolean {
-	return event.type === "answered" && event.answer === "yes" && phase.name === "asking" && phase.meter === id;
+function continues({ before: { phase }, input }: Moment, id: MeterId): boolean {
+	return input.type === "answered" && input.answer === "yes" && phase.name === "asking" && phase.meter === id;
 }
 
-/** A yes about another meter before the request that this one was asked about: the last yes counts. */
-function isOvertaken(moment: Seen, id: MeterId): boolean {
-	return METER_IDS.some((other) => other !== id && continues(moment, other));
+function isContinued(moment: Moment): boolean {
+	return METER_IDS.some((id) => continues(moment, id));
 }
 
-function startsRun({ before, after }: Seen): boolean {
+function startsRun({ before, after }: Moment): boolean {
 	return before.phase.name === "idle" && after.phase.name !== "idle";
 }
 
 /** A run that a person's prompt starts. */
-function refills(moment: Seen): boolean {
+function refills(moment: Moment): boolean {
 	return startsRun(moment) && moment.before.phase.name === "idle" && moment.before.phase.prompted;
 }
 
-function isReEnabled({ before, event }: Seen, id: MeterId): boolean {
-	if (event.type !== "limit_set" || event.meter !== id) return false;
-	return before.meters[id].limit.max === "unlimited" && event.max !== "unlimited";
+function isReEnabled({ before, input }: Moment, id: MeterId): boolean {
+	if (input.type !== "limit_set" || input.meter !== id) return false;
+	return before.meters[id].limit.max === "unlimited" && input.max !== "unlimited";
 }
 
-/** Where the count of a meter begins again. */
-function opensRound(moment: Seen, id: MeterId): boolean {
+/** The count of a meter begins again. */
+function opensRound(moment: Moment, id: MeterId): boolean {
 	return refills(moment) || continues(moment, id) || isReEnabled(moment, id);
 }
 
-/** A request of the meter that is made while nothing is decided yet; a repeated turn is none. */
-function isRequest({ before: { phase }, event }: Seen, id: MeterId): boolean {
-	if (event.type === "tool_call_requested") return id === "toolCalls" && phase.name === "running";
-	if (event.type !== "turn_requested" || id !== "turns") return false;
-	return phase.name === "idle" || (phase.name === "running" && typeof phase.run.turn === "string");
+/** The repetition of a failed turn. */
+function isRetry({ before: { phase }, input }: Moment): boolean {
+	if (input.type !== "turn_requested" || (phase.name !== "running" && phase.name !== "finishing")) return false;
+	return typeof phase.run.turn === "object" && phase.run.turn.since === "nothing";
 }
 
+/** A request that the meter counts, or whose gate it is checked at, admitted or not; a retry is none. */
+function isAt(moment: Moment, id: MeterId): boolean {
+	const { input } = moment;
+	if (!isRequest(input) || isRetry(moment)) return false;
+	const [gate, call]: [Gate, object?] = input.type === "turn_requested" ? ["turn"] : ["call", input.call];
+	return isCounted(id, gate, call as never);
+}
+
+/** A request at a gate of the meter while nothing is decided yet. */
+function isOpenRequest(moment: Moment, id: MeterId): boolean {
+	const { phase } = moment.before;
+	if (phase.name === "idle") return moment.input.type === "turn_requested" && isAt(moment, id);
+	return phase.name === "running" && isAt(moment, id);
+}
+
+/** The first turn of a final pass that begins with this request. */
+function isFinal({ after }: Moment): boolean {
+	return after.phase.name === "finishing";
+}
+
+/** Counted along: the round of one meter. */
+function roundAfter(moment: Moment, id: MeterId, before: number): number {
+	const { input, decision, after } = moment;
+	const n = opensRound(moment, id) ? 0 : before;
+	if (kindOf(id).known === "after") {
+		const amounts: Partial<Record<MeterId, number>> = input.type === "charged" ? input.amounts : {};
+		return n + (amounts[id] ?? 0);
+	}
+	return decision === "admit" && isAt(moment, id) && after.phase.name !== "finishing" ? n + 1 : n;
+}
+
+promise("NothingPassesWithoutAnAdmit: a request gets one decision, and only an admitted one is counted", (moments) => {
+	for (const moment of moments) {
+		const { before, input, decision, after } = moment;
+		assert.equal(decision !== undefined, isRequest(input));
+		if (decision === "admit") continue;
+		for (const id of COUNTS) {
+			assert.ok(after.meters[id].used <= before.meters[id].used);
+			assert.ok((endOf(moment) ?? spent(after))[id] <= spent(before)[id]);
+		}
+		assert.ok(isOpen(before) || !isOpen(after), "a turn begins without an admit");
+	}
+});
+
 promise(
-	"NMeansN: the gate stands after exactly N requests of a round",
+	"NMeansN: a request passes as long as less than N is spent in the round",
 	(moments) => {
 		for (const id of METER_IDS) {
 			let n = 0;
+			let isPassed = false;
 			for (const moment of moments) {
-				const { after } = moment;
-				const { max } = after.meters[id].limit;
-				if (max === "unlimited" || max === 0) continue;
-				if (opensRound(moment, id)) n = 0;
-				if (asksAbout(moment, id)) assert.equal(n, max);
-				if (!isRequest(moment, id)) continue;
-				assert.equal(after.phase.name === "running", n < max, `request ${n + 1} of ${max} ${id}`);
-				if (after.phase.name === "running") assert.equal(started(moment, id), 1);
-				if (after.phase.name === "running") n++;
+				const { max } = moment.after.meters[id].limit;
+				const used = opensRound(moment, id) ? 0 : n;
+				n = roundAfter(moment, id, n);
+				assert.equal(moment.after.meters[id].used, n);
+				if (continues(moment, id)) isPassed = true;
+				if (max !== "unlimited" && max > 0) {
+					if (gatedBy(moment) === id) assert.ok(used >= max, `gated at ${used} of ${max} ${id}`);
+					if (gatedBy(moment) === id && id === "turns") assert.equal(used, max);
+					const isAdmitted = moment.decision === "admit" && isOpenRequest(moment, id);
+					if (isAdmitted && !isFinal(moment)) assert.ok(used < max || isPassed, `admitted at ${used} of ${max} ${id}`);
+				}
+				if (isOpenRequest(moment, id) && moment.decision !== "wait") isPassed = false;
+				if (endOf(moment)) isPassed = false;
 			}
 		}
 	},
@@ -126,74 +175,98 @@ promise(
 );
 
 promise(
-	"ZeroAsksEveryTime: a yes starts one request, and without one none starts",
+	"ZeroAsksEveryTime: a yes admits one request, and without one none is admitted",
 	(moments) => {
 		for (const id of METER_IDS) {
 			let yes = 0;
 			for (const moment of moments) {
 				if (moment.after.meters[id].limit.max !== 0) continue;
 				if (continues(moment, id)) yes = 1;
-				if (isOvertaken(moment, id)) yes = 0;
-				const starts = moment.after.phase.name === "finishing" ? 0 : started(moment, id);
-				assert.ok(starts <= yes);
-				if (isRequest(moment, id)) assert.equal(starts, yes);
-				if (starts > 0 || endOf(moment)) yes = 0;
-				if (id === "turns" && !moment.after.attended) assert.equal(started(moment, id), 0);
+				const isAdmitted = isOpenRequest(moment, id) && moment.decision === "admit" && !isFinal(moment);
+				if (isAdmitted) assert.equal(yes, 1);
+				if (isAdmitted || endOf(moment)) yes = 0;
+				if (!moment.after.attended) assert.equal(yes, 0);
 			}
 		}
 	},
 	CHANGES,
 );
 
-promise("GateCountsNothing: what is asked about, held or refused is not counted", (moments) => {
+promise("GateCountsNothing: a request that waits, is refused or is aborted is not counted", (moments) => {
 	for (const moment of moments) {
-		if (!has(moment, "ask") && !has(moment, "hold") && !has(moment, "refuse")) continue;
+		if (moment.decision === undefined || moment.decision === "admit") continue;
 		for (const id of METER_IDS) {
-			const before = refills(moment) ? 0 : moment.before.meters[id].used;
-			assert.equal(moment.after.meters[id].used, before);
-			assert.equal(started(moment, id), 0);
+			assert.equal(moment.after.meters[id].used, refills(moment) ? 0 : moment.before.meters[id].used);
+			assert.equal(spent(moment.after)[id], spent(moment.before)[id]);
 		}
 	}
 });
 
-promise("MetersAreIndependent: a yes is about one meter", (moments) => {
-	for (const id of METER_IDS) {
-		const other = id === "turns" ? "toolCalls" : "turns";
-		let isFirst = false;
-		for (const moment of moments) {
+promise("MetersAreIndependent: a yes clears its own meter alone", (moments) => {
+	for (const moment of moments) {
+		for (const id of METER_IDS.filter((id) => continues(moment, id))) {
 			const { before, after } = moment;
-			if (continues(moment, id)) {
-				assert.equal(after.meters[other], before.meters[other]);
-				isFirst = true;
+			assert.deepEqual([after.meters[id].used, after.meters[id].extra], [0, 0]);
+			for (const other of METER_IDS) if (other !== id) assert.equal(after.meters[other], before.meters[other]);
+		}
+	}
+});
+
+promise(
+	"UnlimitedNeverGates: a meter without a limit is never asked about, stops nothing and is counted",
+	(moments) => {
+		for (const id of METER_IDS) {
+			for (const moment of moments) {
+				const { before, after } = moment;
+				if (before.meters[id].limit.max !== "unlimited") continue;
+				assert.notEqual(gatedBy(moment), id);
+				if (after.meters[id].limit.max !== "unlimited") continue;
+				assert.equal(after.meters[id].used, roundAfter(moment, id, before.meters[id].used));
 			}
-			if (isFirst && isRequest(moment, id)) assert.equal(after.meters[id].used, 1);
-			if (isOvertaken(moment, id) || isRequest(moment, id) || endOf(moment) || isReEnabled(moment, id)) isFirst = false;
 		}
-	}
-});
+	},
+);
 
-promise("UnlimitedNeverGates: what has no limit is never asked about, stops nothing and is counted", (moments) => {
-	for (const id of METER_IDS) {
-		for (const moment of moments) {
-			const { before, after } = moment;
-			if (before.meters[id].limit.max !== "unlimited") continue;
-			assert.ok(!asksAbout(moment, id));
-			if (!isRequest(moment, id)) continue;
-			assert.equal(after.phase.name, "running");
-			assert.equal(after.meters[id].used, (refills(moment) ? 0 : before.meters[id].used) + 1);
-		}
+promise("AmountsStopNothing: a charge adds to its meter in every phase and does nothing else", (moments) => {
+	for (const { before, input, effects, after } of moments) {
+		if (input.type !== "charged") continue;
+		const amounts: Partial<Record<MeterId, number>> = input.amounts;
+		const charged = perMeter((id) => amounts[id] ?? 0);
+		assert.deepEqual(effects, []);
+		const meters = perMeter((id) => ({ ...before.meters[id], used: before.meters[id].used + charged[id] }));
+		const { phase } = before;
+		const sum = { ...spent(before), ...perMeter((id) => spent(before)[id] + charged[id]) };
+		const expected = phase.name === "idle" ? phase : { ...phase, run: { ...phase.run, spent: sum } };
+		assert.deepEqual(after, { ...before, meters, phase: expected });
 	}
 });
 
 promise("RetriesAreFree: a repeated turn is neither counted nor gated", (moments) => {
 	for (const moment of moments) {
-		const { before, event, effects, after } = moment;
+		const { before, decision, effects, after } = moment;
 		const { phase } = before;
-		if (event.type !== "turn_requested" || (phase.name !== "running" && phase.name !== "finishing")) continue;
-		if (typeof phase.run.turn === "string") continue;
+		if (!isRetry(moment) || phase.name === "idle") continue;
+		const { failed } = phase.run.turn as FailedTurn;
+		assert.equal(decision, "admit");
 		assert.deepEqual(effects, []);
 		assert.equal(after.meters, before.meters);
-		assert.deepEqual(after.phase, { ...phase, run: { ...phase.run, turn: "open" } });
+		assert.deepEqual(after.phase, { ...phase, run: { ...phase.run, turn: { failed, since: "retry" } } });
+	}
+});
+
+promise("NewMessagesAreNoRetries: a turn after a failure and a message is counted or does not pass", (moments) => {
+	let failure: "none" | "failed" | "followed" = "none";
+	for (const moment of moments) {
+		const { before, input, decision, after } = moment;
+		const isGoing = before.phase.name === "running" || before.phase.name === "finishing";
+		if (input.type === "turn_failed" && isGoing && failure === "none") failure = "failed";
+		if (input.type === "turn_ended" && isOpen(before)) failure = "none";
+		if (input.type === "message_entered" && failure === "failed") failure = "followed";
+		if (input.type === "turn_requested" && failure === "followed" && decision === "admit") {
+			assert.equal(spent(after).turns, spent(before).turns + 1);
+		}
+		const isNext = input.type === "turn_requested" && decision === "admit" && !isRetry(moment);
+		if (isNext || after.phase.name === "idle") failure = "none";
 	}
 });
 
@@ -202,164 +275,212 @@ promise(
 	(moments) => {
 		let isPrompted = false;
 		for (const moment of moments) {
-			const { before, event, after } = moment;
-			if (event.type === "prompted" && before.phase.name === "idle") isPrompted = true;
+			const { before, input, after } = moment;
+			if (input.type === "prompted" && before.phase.name === "idle") isPrompted = true;
 			for (const id of METER_IDS) {
 				const isCleared = after.meters[id].used < before.meters[id].used;
 				if (isCleared) assert.ok((startsRun(moment) && isPrompted) || continues(moment, id) || isReEnabled(moment, id));
-				if (startsRun(moment) && isPrompted) assert.equal(after.meters[id].used, started(moment, id));
+				if (startsRun(moment) && isPrompted) assert.equal(after.meters[id].used, roundAfter(moment, id, 0));
 			}
 			if (startsRun(moment)) isPrompted = false;
 		}
 	},
 );
 
+/** With the grants between runs. */
+function isReachedAtStart({ meters, phase }: State, id: MeterId): boolean {
+	const { used, limit, extra } = meters[id];
+	return limit.max !== "unlimited" && used >= limit.max + extra + (phase.name === "idle" ? phase.extra[id] : 0);
+}
+
+promise(
+	"WokenRunsAreRefused: after a stop a run that nobody prompted does not start while a limit is reached",
+	(moments) => {
+		/** Runs refused since a limit stopped one. */
+		let refused: number | undefined;
+		let isPrompted = false;
+		let isWoken = false;
+		for (const moment of moments) {
+			const { before, input, decision, effects } = moment;
+			if (input.type === "prompted" && before.phase.name === "idle") isPrompted = true;
+			if (startsRun(moment)) {
+				isWoken = refused !== undefined && !isPrompted;
+				if (isPrompted) refused = undefined;
+				isPrompted = false;
+				const isAnyReached = METER_IDS.some((id) => isReachedAtStart(before, id));
+				if (isWoken) assert.equal(decision, isAnyReached ? "abort" : "admit");
+			}
+			const end = effects.find((effect) => effect.type === "end");
+			if (end === undefined) continue;
+			const isRefused: boolean = isWoken && end.outcome.turns === 0;
+			const isStop = "meter" in end.outcome && end.outcome.kind !== "wrapped_up";
+			assert.equal(end.repeated, isStop && isRefused && refused! > 0);
+			refused = isStop ? (isRefused ? refused! + 1 : 0) : undefined;
+		}
+	},
+);
+
 promise("OneQuestionAtATime: every question is answered once or closed once, by somebody who is there", (moments) => {
-	let isOpen = false;
+	let isAsked = false;
 	for (const moment of moments) {
-		const { event, effects, after } = moment;
-		const isAnswered = isOpen && event.type === "answered";
-		if (has(moment, "close_question")) assert.ok(isOpen && !isAnswered);
-		if (isAnswered || has(moment, "close_question")) isOpen = false;
-		else if (isOpen && ["turn_requested", "tool_call_requested"].includes(event.type)) {
-			assert.deepEqual(effects, [{ type: "hold" }]);
+		const { input, decision, effects, after } = moment;
+		const isAnswered = isAsked && input.type === "answered";
+		if (has(moment, "close_question")) assert.ok(isAsked && !isAnswered);
+		if (isAnswered || has(moment, "close_question")) isAsked = false;
+		else if (isAsked && isRequest(input)) {
+			assert.equal(decision, "wait");
+			assert.deepEqual(effects, []);
 		}
 		const questions = effects.filter(({ type }) => type === "ask").length;
-		assert.ok(questions === 0 || (questions === 1 && !isOpen && after.attended));
-		isOpen ||= questions === 1;
-		assert.equal(after.phase.name === "asking", isOpen);
+		assert.ok(questions === 0 || (questions === 1 && !isAsked && after.attended));
+		isAsked ||= questions === 1;
+		assert.equal(after.phase.name === "asking", isAsked);
+		if (decision === "wait") assert.ok(isAsked);
 	}
 });
 
 promise("OneAdvicePerRound: again only if the person asks for it or a compaction took it", (moments) => {
-	let isGiven = false;
+	let given: MeterId | undefined;
 	let isWanted = false;
 	for (const moment of moments) {
-		const { before, event } = moment;
-		if (opensRound(moment, "turns")) isGiven = false;
+		const { before, input, effects } = moment;
+		if (given !== undefined && opensRound(moment, given)) given = undefined;
 		if (refills(moment)) isWanted = false;
 		const { name } = before.phase;
-		if (event.type === "wrap_up_requested" && (name === "running" || name === "asking")) isWanted = true;
-		if (!has(moment, "advise")) continue;
-		assert.ok(moment.effects.length === 1);
-		if (event.type === "turn_ended") assert.ok(event.goesOn);
-		if (event.type === "message_lost") assert.ok(isGiven);
-		else if (!isWanted) assert.ok(!isGiven && before.meters.turns.limit.max !== "unlimited");
-		isGiven = true;
+		if (input.type === "wrap_up_requested" && (name === "running" || name === "asking")) isWanted = true;
+		const advice = effects.find((effect) => effect.type === "advise");
+		if (advice === undefined) continue;
+		assert.equal(effects.length, 1);
+		if (input.type === "turn_ended") assert.ok(input.goesOn);
+		if (input.type === "message_lost") assert.equal(advice.meter, given);
+		else if (isWanted) assert.equal(advice.meter, "turns");
+		else assert.ok(given === undefined && before.meters[advice.meter].limit.max !== "unlimited");
+		given = advice.meter;
 		isWanted = false;
 	}
 });
 
-promise("OneFinalPass: in it no tool call starts, few turns do, and the answer is demanded once", (moments) => {
-	let passes = 0;
+promise("OneFinalPass: in it no tool call is admitted, few turns are, and the answer is demanded once", (moments) => {
+	let mayBegin = true;
 	let turns = 0;
 	let demands = 0;
 	for (const moment of moments) {
-		const { before, event, after } = moment;
-		if (startsRun(moment)) passes = turns = demands = 0;
+		const { before, input, decision, after } = moment;
+		if (startsRun(moment) || has(moment, "resume")) mayBegin = true;
 		const isIn = after.phase.name === "finishing";
-		if (isIn && before.phase.name !== "finishing") passes++;
-		if (isIn || before.phase.name === "finishing") {
-			assert.equal(started(moment, "toolCalls"), 0);
-			turns += started(moment, "turns");
+		if (isIn && before.phase.name !== "finishing") {
+			assert.ok(mayBegin);
+			mayBegin = false;
+			turns = demands = 0;
 		}
-		if (has(moment, "synthesize") && event.type !== "message_lost") demands++;
-		assert.ok(passes <= 1 && turns <= FINAL_TURNS && demands <= 1);
-		if (isIn && turns > 0 && after.phase.trip.meter === "turns") assert.equal(demands, 1);
+		if (!isIn) continue;
+		if (input.type === "tool_call_requested") assert.equal(decision, "refuse");
+		if (input.type === "turn_requested" && decision === "admit" && !isRetry(moment)) turns++;
+		if (has(moment, "synthesize") && input.type !== "message_lost" && !has(moment, "continue")) demands++;
+		assert.ok(turns <= FINAL_TURNS && demands <= 1);
+		if (has(moment, "continue")) assert.ok(input.type === "turn_ended" && !input.goesOn && turns < FINAL_TURNS);
+		if (!kindOf(after.phase.trip.meter).gates.includes("call")) assert.equal(demands, 1);
+	}
+});
+
+promise("RoomEndsTheFinalPass: a limit above what is spent lets the model work again", (moments) => {
+	for (const { before, input, effects, after } of moments) {
+		if (before.phase.name !== "finishing" || (input.type !== "limit_set" && input.type !== "limit_raised")) continue;
+		const { used, limit, extra } = after.meters[input.meter];
+		const isRoom = limit.max === "unlimited" || used < limit.max + extra;
+		const isOver = isRoom && before.phase.trip.meter === input.meter;
+		assert.deepEqual(effects, isOver ? [{ type: "resume" }] : []);
+		assert.equal(after.phase.name, isOver ? "running" : "finishing");
 	}
 });
 
 promise(
 	"NothingPassesAfterTheStop: every turn is aborted and every tool call refused until the host has settled",
 	(moments) => {
-		for (const moment of moments) {
-			if (moment.before.phase.name !== "stopped") continue;
-			const { event, effects, after } = moment;
-			if (event.type === "turn_requested") assert.deepEqual(effects, [{ type: "abort" }]);
-			if (event.type === "tool_call_requested") assert.deepEqual(effects, [{ type: "refuse" }]);
-			for (const id of METER_IDS) assert.equal(started(moment, id), 0);
-			const isOver = event.type === "settled" || event.type === "shut_down";
+		for (const { before, input, decision, effects, after } of moments) {
+			if (before.phase.name !== "stopped") continue;
+			if (input.type === "turn_requested") assert.deepEqual([decision, effects], ["abort", []]);
+			if (input.type === "tool_call_requested") assert.deepEqual([decision, effects], ["refuse", []]);
+			const isOver = input.type === "settled" || input.type === "shut_down";
 			assert.equal(after.phase.name, isOver ? "idle" : "stopped");
 		}
 	},
 );
 
 promise("FailsClosed: a breaker that fails in a run stops and aborts it", (moments) => {
-	for (const moment of moments) {
-		if (moment.event.type !== "broke" || moment.before.phase.name === "idle") continue;
-		assert.equal(moment.after.phase.name, "stopped");
-		assert.deepEqual(moment.effects.at(-1), { type: "abort" });
+	for (const { before, input, effects, after } of moments) {
+		if (input.type !== "broke" || before.phase.name === "idle") continue;
+		assert.equal(after.phase.name, "stopped");
+		assert.deepEqual(effects.at(-1), { type: "abort" });
 	}
 });
 
 promise("OneOutcomePerRun: with what the run itself has spent", (moments) => {
-	let own: { -readonly [K in keyof Spent]: Spent[K] } | undefined;
+	let own: ReturnType<typeof nothing> | undefined;
+	let isAdvised = false;
 	for (const moment of moments) {
-		const { event } = moment;
-		if (startsRun(moment)) own = { ...NOTHING };
+		const { input, decision } = moment;
+		if (startsRun(moment)) [own, isAdvised] = [nothing(), false];
 		const end = endOf(moment);
-		if (own === undefined) assert.equal(end, undefined);
-		else {
-			own.turns += started(moment, "turns");
-			own.toolCalls += started(moment, "toolCalls");
-			if (event.type === "charged") own.cost += event.cost;
-			const isYes = METER_IDS.some((id) => continues(moment, id));
-			if (isYes) own.continuations++;
-			own.advised = isAdvice(moment) || (own.advised && !isYes);
-		}
 		assert.equal(end !== undefined, own !== undefined && moment.after.phase.name === "idle");
-		if (end) assert.deepEqual({ ...end, ...own }, end);
+		if (own === undefined) continue;
+		for (const id of COUNTS) if (decision === "admit" && isAt(moment, id)) own[id]++;
+		const amounts: Partial<Record<MeterId, number>> = input.type === "charged" ? input.amounts : {};
+		for (const id of METER_IDS) own[id] += amounts[id] ?? 0;
+		if (isContinued(moment)) [own.continuations, isAdvised] = [own.continuations + 1, false];
+		if (isAdvice(moment)) isAdvised = true;
+		if (end) assert.deepEqual({ ...end, ...own, advised: isAdvised }, end);
 		if (end) own = undefined;
 	}
 });
 
-promise("WhatHappenedLastDecides: the outcome names what ended the run", (moments) => {
+promise("LastCauseDecides: the outcome names the cause that ended the run", (moments) => {
 	let stop: OutcomeKind | undefined;
 	let isFailed = false;
 	let isAdvised = false;
 	let isReplied = false;
 	for (const moment of moments) {
-		const { before, event, after } = moment;
+		const { before, input, decision, after } = moment;
 		const from = before.phase.name;
-		if (startsRun(moment)) [stop, isFailed, isAdvised, isReplied] = [undefined, false, false, false];
-		if (METER_IDS.some((id) => continues(moment, id))) isAdvised = false;
+		if (startsRun(moment)) [stop, isFailed, isAdvised] = [undefined, false, false];
+		if (after.phase.name === "finishing" && from !== "finishing") isReplied = false;
+		if (isContinued(moment)) isAdvised = false;
 		if (isAdvice(moment)) isAdvised = true;
-		if (event.type === "turn_ended" && from === "finishing" && isOpen(before)) isReplied ||= event.answered === true;
-		if (event.type === "turn_failed" && (from === "running" || from === "finishing")) isFailed = true;
-		if (event.type === "turn_requested" && isOpen(after)) isFailed = false;
-		const isOver = (event.type === "shut_down" || event.type === "settled") && from === "asking";
-		if (
-			from !== "stopped" &&
-			from !== "idle" &&
-			(after.phase.name === "stopped" || isOver || event.type === "shut_down")
-		) {
-			stop = causeOf(event, from);
-			if (stop === "exhausted" && isReplied) stop = "synthesized";
-		} else if (startsRun(moment) && after.phase.name === "stopped") stop = "exhausted";
-		const natural: OutcomeKind = from === "finishing" ? "synthesized" : isAdvised ? "wrapped_up" : "completed";
+		if (input.type === "turn_ended" && from === "finishing" && isOpen(before)) isReplied ||= input.answered === true;
+		if (input.type === "turn_failed" && (from === "running" || from === "finishing")) isFailed = true;
+		if (input.type === "turn_requested" && decision === "admit") isFailed = false;
+		if (input.type === "message_entered" && isRetrying(before)) isFailed = true;
+		const isOver = input.type === "shut_down" || (input.type === "settled" && from === "asking");
+		if (from !== "stopped" && (after.phase.name === "stopped" || (from !== "idle" && isOver))) {
+			stop = causeOf(input, from, isReplied);
+		}
+		const inFinalPass: OutcomeKind = isReplied ? "synthesized" : "exhausted";
+		const natural: OutcomeKind = from === "finishing" ? inFinalPass : isAdvised ? "wrapped_up" : "completed";
 		const end = endOf(moment);
 		if (end) assert.equal(end.kind, stop ?? (isFailed ? "failed" : natural));
 		if (end?.kind === "failed") assert.equal(end.by, stop === undefined ? "provider" : "breaker");
+		if (end?.kind === "failed") assert.equal("meter" in end, stop === undefined && from === "finishing");
 	}
 });
 
 function isOpen({ phase }: State): boolean {
-	return phase.name !== "idle" && phase.run.turn === "open";
+	return phase.name !== "idle" && isTurnOpen(phase.run);
 }
 
 /** Of a stop that was decided in a phase. */
-function causeOf(event: Event, phase: string): OutcomeKind {
-	if (event.type === "broke") return "failed";
-	if (event.type === "interrupted") return "interrupted";
+function causeOf({ type }: Input, phase: string, isReplied: boolean): OutcomeKind {
+	if (type === "broke") return "failed";
+	if (type === "interrupted") return "interrupted";
 	if (phase === "asking") return "declined";
-	return event.type === "shut_down" ? "interrupted" : "exhausted";
+	if (type === "shut_down") return "interrupted";
+	return phase === "finishing" && isReplied ? "synthesized" : "exhausted";
 }
 
-test("LateTriggersChangeNothing: what no rule accepts leaves the very same state", async () => {
+test("LateTriggersChangeNothing: an input that no rule accepts leaves the very same state", async () => {
 	const property = fc.property(setup, sequences, ({ attended, events }, more) => {
 		const sides = new Sides(attended);
-		for (const event of [...events, ...more]) {
-			const { before, effects, after, rules } = sides.send(event);
+		for (const input of [...events, ...more]) {
+			const { before, effects, after, rules } = sides.send(input);
 			if (rules.length > 0) continue;
 			assert.equal(after, before);
 			assert.deepEqual(effects, []);

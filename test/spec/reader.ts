@@ -1,4 +1,4 @@
-/** Reads the spec: what it declares, and its rules as guarded steps that a machine can take. */
+/** Reads the spec: its entities, and its rules as guarded steps that a machine can take. */
 import { readFileSync } from "node:fs";
 import { type Expression, type Known, Parser } from "./expression.ts";
 
@@ -9,10 +9,15 @@ export interface Entity {
 	/** Fields that are there in some states only. */
 	readonly present: Named<{ readonly status: string; readonly in: readonly string[] }>;
 	readonly relations: Named<{ readonly to: string; readonly many: boolean; readonly where: Expression }>;
-	readonly derived: Named<Expression>;
+	readonly derived: Named<Derived>;
 	/** By field: `from -> to`. */
 	readonly transitions: Named<readonly string[]>;
 	readonly invariants: Named<Expression>;
+}
+
+export interface Derived {
+	readonly parameters: readonly string[];
+	readonly value: Expression;
 }
 
 export type Statement =
@@ -41,9 +46,9 @@ export interface Spec {
 	readonly entities: Named<Entity>;
 	readonly config: Named<Expression>;
 	readonly rules: readonly Rule[];
-	/** What surfaces offer to the outside. */
+	/** The triggers that surfaces offer to the outside. */
 	readonly triggers: readonly string[];
-	/** What rules say to the outside: emissions that no rule listens to. */
+	/** Emissions that no rule listens to: they go to the outside. */
 	readonly consequences: readonly string[];
 	/** The invariants of contracts. */
 	readonly promises: readonly string[];
@@ -67,13 +72,13 @@ export function readSpec(text = readFileSync(FILE, "utf8")): Spec {
 			}),
 		);
 	const enums = [...text.matchAll(/\w+(?: \| \w+)+/g)].flatMap(([found]) => found.split(" | "));
-	const known: Known = { bound: new Set(["config"]), fields: new Set(), literals: new Set(enums) };
-	const fields = Object.values(all("entity", (body) => lines(body).map(([field]) => field))).flat();
+	const items = new Set(Object.values(all("entity", (body) => lines(body).map(([field]) => field))).flat());
+	const known: Known = { bound: new Set(["config"]), fields: new Set(), literals: new Set(enums), items };
 	const rules = Object.values(all("rule", (body, name) => rule(name, body, known)));
 	const heard = new Set(rules.map(({ trigger }) => trigger));
 	const [settings = []] = Object.values(all("config", lines));
 	return {
-		entities: all("entity", (body) => entity(body, known, new Set(fields))),
+		entities: all("entity", (body) => entity(body, known)),
 		config: Object.fromEntries(
 			settings.map(([name, is]) => [name, Parser.expression(is.slice(is.indexOf("=") + 1), known)]),
 		),
@@ -86,7 +91,7 @@ export function readSpec(text = readFileSync(FILE, "utf8")): Spec {
 	};
 }
 
-/** What a list of statements may emit. */
+/** The emissions of a list of statements. */
 export function emitted(statements: readonly Statement[]): string[] {
 	return statements.flatMap((statement) => {
 		if (statement.type === "emit") return [statement.trigger];
@@ -96,7 +101,7 @@ export function emitted(statements: readonly Statement[]): string[] {
 
 // Lines
 
-/** Comments and closing braces say nothing that the indentation does not; what stands in parentheses is one line. */
+/** Without comments and closing braces, which the indentation makes redundant; parentheses join their lines to one. */
 function tree(text: string): Node[] {
 	const root: Node = { text: "", below: [] };
 	const path = [{ indent: -1, node: root }];
@@ -120,11 +125,11 @@ function joined({ text, below }: Node): string {
 	return [text, ...below.map(joined)].join(" ");
 }
 
-/** `name: what it is`. */
-function lines(body: readonly Node[]): [name: string, is: string][] {
-	return body.flatMap(({ text }) => {
-		const [, name, is] = /^(\w+): (.*)$/.exec(text) ?? [];
-		return name === undefined || is === undefined ? [] : [[name, is]];
+/** `name: what it is` or `name(parameter, …): what it is`. */
+function lines(body: readonly Node[]): [name: string, is: string, parameters: readonly string[]][] {
+	return body.flatMap((node) => {
+		const [, name, list, is] = /^(\w+)(?:\((.*?)\))?: (.*)$/.exec(joined(node)) ?? [];
+		return name === undefined || is === undefined ? [] : [[name, is, list?.split(", ") ?? []]];
 	});
 }
 
@@ -136,10 +141,10 @@ function provided(body: readonly Node[]): string[] {
 
 // Entities
 
-function entity(body: readonly Node[], known: Known, allFields: ReadonlySet<string>): Entity {
+function entity(body: readonly Node[], known: Known): Entity {
 	const named = lines(body);
 	const inside: Known = { ...known, fields: new Set(named.map(([name]) => name)) };
-	const isField = (is: string): boolean => /^[A-Z]\w*\??( when .*)?$|^\w+( \| \w+)+$/.test(is);
+	const isField = (is: string): boolean => /^[A-Z][\w<>]*\??( when .*)?$|^\w+( \| \w+)+$/.test(is);
 	const related = named.filter(([, is]) => is.includes(" with "));
 	const nested = <T>(keyword: string, read: (below: readonly Node[]) => T): Named<T> => {
 		const found = body.filter(({ text }) => text.startsWith(`${keyword} `));
@@ -156,14 +161,17 @@ function entity(body: readonly Node[], known: Known, allFields: ReadonlySet<stri
 		relations: Object.fromEntries(
 			related.map(([name, is]) => {
 				const [to = "", where = ""] = is.split(" with ");
-				const others = { ...known, fields: allFields };
+				const others = { ...known, fields: known.items };
 				return [name, { to, many: name.endsWith("s"), where: Parser.expression(where, others) }];
 			}),
 		),
 		derived: Object.fromEntries(
 			named
 				.filter((line) => !isField(line[1]) && !related.includes(line))
-				.map(([name, is]) => [name, Parser.expression(is, inside)]),
+				.map(([name, is, parameters]) => {
+					const bound = new Set([...inside.bound, ...parameters]);
+					return [name, { parameters, value: Parser.expression(is, { ...inside, bound }) }];
+				}),
 		),
 		transitions: nested("transitions", (below) => below.map(({ text }) => text)),
 		invariants: nested("invariant", (below) => Parser.expression(below.map(joined).join(" "), inside)),

@@ -1,58 +1,47 @@
-/** Core and spec side by side: every event goes to both, and they have to agree on what came of it. */
+/** Core and spec side by side: both take every event and every request, and their results have to agree. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { snapshot, transition } from "../../src/core/breaker.ts";
-import {
-	create,
-	type Effect,
-	type Event,
-	METER_IDS,
-	type MeterId,
-	type PerMeter,
-	perMeter,
-	type Run,
-	type State,
-} from "../../src/core/state.ts";
-import { defaults, LIMIT_OF } from "../../src/settings/settings.ts";
+import { decide, transition } from "../../src/core/breaker.ts";
+import { softLimit } from "../../src/core/limit.ts";
+import { kindOf, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
+import { refusalsInARow } from "../../src/core/run.ts";
+import { create, type Decision, type Effect, type Event, type Request, type State } from "../../src/core/state.ts";
+import { defaults, KEY_OF } from "../../src/settings/settings.ts";
 import type { Instance, Value } from "./expression.ts";
-import { type Consequence, Machine } from "./machine.ts";
+import { type Consequence, Machine, record } from "./machine.ts";
+import { CONSEQUENCES, DECISIONS, idOf, nameOf, triggerOf } from "./names.ts";
 
-/** `turn_requested` → `TurnRequested`. */
-export function triggerOf(type: string): string {
-	return type
-		.split("_")
-		.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
-		.join("");
-}
+/** An event or a request. */
+export type Input = Event | Request;
 
-/** What the core's effects are called in the spec. */
-export const CONSEQUENCES = {
-	ask: "ContinuationRequested",
-	hold: "RequestHeld",
-	close_question: "QuestionClosed",
-	advise: "WrapUpAdvised",
-	synthesize: "AnswerDemanded",
-	refuse: "ToolCallRefused",
-	abort: "RunAborted",
-	end: "RunEnded",
-} as const satisfies Record<Effect["type"], string>;
-
-const METERS = { turns: "turns", toolCalls: "tool_calls" } as const satisfies PerMeter<string>;
-
-/** One event and everything around it. */
+/** One input and its result. */
 export interface Moment {
 	readonly before: State;
-	readonly event: Event;
+	readonly input: Input;
+	/** Of a request. */
+	readonly decision: Decision | undefined;
 	readonly effects: readonly Effect[];
 	readonly after: State;
-	/** The spec's rules that took effect. */
-	readonly rules: readonly string[];
 }
 
-/** A core as it is without any settings. */
+/** A core with the default settings. */
 export function fresh(attended: boolean): State {
 	const { policy, grace, ...settings } = defaults(attended);
-	return create({ attended, limits: perMeter((id) => ({ max: settings[LIMIT_OF[id]], policy })), grace });
+	return create({ attended, limits: perMeter((id) => ({ max: settings[KEY_OF[id]], policy })), grace });
+}
+
+/** The core takes an input. */
+export function take(before: State, input: Input): Moment {
+	if (isRequest(input)) {
+		const [after, decision, effects] = decide(before, input);
+		return { before, input, decision, effects, after };
+	}
+	const [after, effects] = transition(before, input);
+	return { before, input, decision: undefined, effects, after };
+}
+
+export function isRequest(input: Input): input is Request {
+	return input.type === "turn_requested" || input.type === "tool_call_requested";
 }
 
 export class Sides {
@@ -62,113 +51,149 @@ export class Sides {
 	constructor(attended: boolean) {
 		this.state = fresh(attended);
 		this.machine = new Machine(attended);
-		same(whole(this.state), stateOf(this.machine), "the state at the start");
+		same(plain(this.state), stateOf(this.machine), "the state at the start");
+		same(METER_IDS.map(rowOf), this.machine.meters.map(specRowOf), "the table of meters");
 	}
 
-	/** Both take the event; fails unless acceptance, state and effects agree and every invariant holds. */
-	send(event: Event): Moment {
-		const before = this.state;
-		const [after, effects] = transition(before, event);
+	/** Both take the input; fails unless acceptance, decision, effects and state agree and every invariant holds. */
+	send(input: Input): Moment & { readonly rules: readonly string[] } {
+		const moment = take(this.state, input);
+		const { before, decision, effects, after } = moment;
 		this.state = after;
-		const { type, ...values } = event;
+		const { type, ...values } = input;
 		const { rules, consequences } = this.machine.trigger(triggerOf(type), toSpec(values, this.machine));
-		const expected = consequences.map((consequence) => effectOf(consequence, this.machine));
+		const decisions = consequences.flatMap(({ name }) => decisionOf(name) ?? []);
+		same(decision === undefined ? [] : [decision], decisions, `the decision about ${type}`);
+		const others = consequences.filter(({ name }) => decisionOf(name) === undefined);
+		const expected = others.map((consequence) => effectOf(consequence, this.machine));
 		same(effects, expected, `the effects of ${type}`);
 		if (rules.length === 0) {
 			assert.equal(after, before, `${type}, which the spec does not accept`);
-			return { before, event, effects, after, rules };
+			return { ...moment, rules };
 		}
-		same(whole(after), stateOf(this.machine), `the state after ${type}`);
-		const { softLimit = null } = snapshot(after).turns;
-		same(softLimit, this.machine.session.get("wrap_up_after"), `the soft limit after ${type}`);
+		same(plain(after), stateOf(this.machine), `the state after ${type}`);
+		same(refusalsInARow(after), this.machine.session.get("refusals_in_a_row"), `the refusals after ${type}`);
+		for (const id of METER_IDS) {
+			const isShort = after.meters[id].used >= (softLimit(id, after.meters[id], after.grace) ?? Infinity);
+			same(isShort, this.machine.meter(nameOf(id)).get("short"), `whether ${id} are short after ${type}`);
+		}
 		same(this.machine.violations(), [], `the invariants after ${type}`);
-		return { before, event, effects, after, rules };
+		return { ...moment, rules };
 	}
 }
 
-/** A quick look; the long one is left to say what differs. */
+/** Quick; only a difference is compared again for its message. */
 function same(actual: unknown, expected: unknown, about: string): void {
 	if (!isDeepStrictEqual(actual, expected)) assert.deepEqual({ [about]: actual }, { [about]: expected });
 }
 
-/** An event's values as the spec has them. */
+// To the spec
+
+/** The values of an input as the spec has them. */
 function toSpec(values: Readonly<Record<string, unknown>>, machine: Machine): Record<string, Value> {
 	return Object.fromEntries(
 		Object.entries(values).map(([name, value]) => {
-			if (name === "meter") return [name, machine.meter(METERS[value as MeterId])];
+			if (name === "meter") return [name, machine.meter(nameOf(value as MeterId))];
+			if (name === "amounts") return ["charges", charges(value as Readonly<Record<string, number>>, machine)];
 			return [name === "goesOn" ? "goes_on" : name, value === "unlimited" ? null : (value as Value)];
 		}),
 	);
 }
 
-/** What is not there is there as undefined, so that it can be compared. */
-function whole(state: State): State {
+function charges(amounts: Readonly<Record<string, number>>, machine: Machine): Value {
+	return Object.entries(amounts).map(([id, by]) => record({ meter: machine.meter(nameOf(id as MeterId)), by }));
+}
+
+function decisionOf(consequence: string): Decision | undefined {
+	const decisions = Object.keys(DECISIONS) as Decision[];
+	return decisions.find((decision) => DECISIONS[decision] === consequence);
+}
+
+function rowOf(id: MeterId): object {
+	const { gates, known } = kindOf(id);
+	return { id, kind: known === "before" ? "count" : "amount", gates: gates.map((gate) => `before_${gate}`) };
+}
+
+// From the spec
+
+function specRowOf(meter: Instance): object {
+	return { id: meterOf(meter), kind: meter.get("kind"), gates: meter.get("gates") };
+}
+
+/** The core's state, with absent values as undefined and in one order, so that it can be compared. */
+function plain(state: State): unknown {
 	const { phase } = state;
-	if (phase.name === "idle") return state;
-	const { pass, lastCall, ...run } = phase.run;
-	return { ...state, phase: { ...phase, run: { ...run, pass, lastCall } as Run } };
+	if (phase.name === "idle") return { ...state, phase: { ...phase, refused: phase.refused } };
+	const { advised, lastCall, woken, ...run } = phase.run;
+	const passes = METER_IDS.filter((id) => run.passes.includes(id));
+	return { ...state, phase: { ...phase, run: { ...run, passes, advised, lastCall, woken } } };
 }
 
 /** The spec's session as the core would hold it. */
 function stateOf(machine: Machine): unknown {
 	const { session } = machine;
 	const name = session.get("status");
+	const of = (id: MeterId): Instance => machine.meter(nameOf(id));
 	const meter = (id: MeterId): unknown => {
-		const is = machine.meter(METERS[id]);
-		const limit = { max: is.get("max") ?? "unlimited", policy: is.get("policy") };
-		return { limit, used: is.get("used"), extra: is.get("extra") };
+		const limit = { max: of(id).get("max") ?? "unlimited", policy: of(id).get("policy") };
+		return { limit, used: of(id).get("used"), extra: of(id).get("extra") };
 	};
-	const promised = (id: MeterId): Value => machine.meter(METERS[id]).get("promised");
-	const turn = session.get("turn");
+	const refused = session.get("refused_since_stop") ?? undefined;
 	const run = {
 		spent: spentOf(machine),
-		turn: turn === "broken_off" ? { failed: session.get("failure") } : turn,
-		pass: idOf(session.get("pass")),
+		turn: turnOf(session),
+		passes: METER_IDS.filter((id) => of(id).get("passed")),
+		advised: meterOf(session.get("advised")),
 		lastCall: session.get("last_call") ?? undefined,
+		woken: refused,
+		refusals: session.get("refusals"),
 	};
-	const phases: Record<string, () => unknown> = {
-		idle: () => ({
-			prompted: session.get("prompted"),
-			extra: perMeter(promised),
-		}),
+	const phases: Record<string, () => object> = {
+		idle: () => ({ prompted: session.get("prompted"), extra: perMeter((id) => of(id).get("promised")), refused }),
 		running: () => ({ run }),
-		asking: () => ({ run, meter: idOf(session.get("asked_about")) }),
+		asking: () => ({ run, meter: meterOf(session.get("asked_about")), gate: gateOf(session.get("asked_at")) }),
 		finishing: () => ({
-			run,
-			trip: tripOf(session),
-			turns: session.get("final_turns"),
-			told: session.get("told"),
-			answered: session.get("replied"),
+			...{ run, trip: tripOf(session), turns: session.get("final_turns") },
+			...{ instructed: true, answered: session.get("replied") },
 		}),
 		stopped: () => ({ run, verdict: endOf(session, session.get("verdict"), tripOf(session)) }),
 	};
+	const advice = session.get("advice");
 	return {
 		attended: session.get("attended"),
 		grace: session.get("grace"),
-		advice: session.get("advice"),
+		advice: advice === "given" ? { given: meterOf(session.get("advice_about")) } : advice,
 		meters: perMeter(meter),
-		phase: { name, ...(phases[name as string]?.() as object) },
+		phase: { name, ...phases[name as string]?.() },
 	};
+}
+
+function turnOf(session: Instance): unknown {
+	const status = session.get("turn_status");
+	const since = { broken_off: "nothing", repeated: "retry", superseded: "message" }[status as string];
+	return since === undefined ? status : { failed: session.get("failure"), since };
 }
 
 function effectOf({ name, values }: Consequence, machine: Machine): unknown {
 	const [type] = Object.entries(CONSEQUENCES).find(([, consequence]) => consequence === name) ?? [];
 	switch (name) {
 		case CONSEQUENCES.ask:
-			return { type, meter: idOf(values["meter"]) };
+			return { type, meter: meterOf(values["meter"]) };
 		case CONSEQUENCES.advise:
-			return { type, remaining: values["remaining"] ?? "unlimited" };
+			return { type, meter: meterOf(values["meter"]), remaining: values["remaining"] ?? "unlimited" };
 		case CONSEQUENCES.end: {
-			const trip = { meter: idOf(values["meter"]), limit: values["limit"] ?? "unlimited" };
-			return { type, outcome: { ...spentOf(machine), ...endOf(machine.session, values["outcome"], trip) } };
+			const { session } = machine;
+			const trip = { meter: meterOf(values["meter"]), limit: values["limit"] ?? "unlimited" };
+			const spent = { ...spentOf(machine), advised: session.get("advised") !== null };
+			return { type, outcome: { ...spent, ...endOf(session, values["outcome"], trip) }, repeated: values["repeated"] };
 		}
 		default:
 			return { type };
 	}
 }
 
-/** How a run ends, with what belongs to that. */
-function endOf(session: Instance, kind: Value | undefined, trip: object): object {
+/** The end of a run, with the values that belong to it. */
+function endOf(session: Instance, kind: Value | undefined, trip: { readonly meter: MeterId | undefined }): object {
 	switch (kind) {
 		case "declined":
 			return { kind, answered: session.get("answered"), ...trip };
@@ -177,29 +202,26 @@ function endOf(session: Instance, kind: Value | undefined, trip: object): object
 		case "exhausted":
 			return { kind, ...trip };
 		case "failed":
-			return session.get("verdict") === "failed"
-				? { kind, by: "breaker", message: session.get("fault") }
-				: { kind, by: "provider", message: session.get("failure") };
+			if (session.get("verdict") === "failed") return { kind, by: "breaker", message: session.get("fault") };
+			return { kind, by: "provider", message: session.get("failure"), ...(trip.meter === undefined ? {} : trip) };
 		default:
 			return { kind };
 	}
 }
 
-function tripOf(session: Instance): object {
-	return { meter: idOf(session.get("tripped")), limit: session.get("tripped_at") ?? "unlimited" };
+function tripOf(session: Instance): { readonly meter: MeterId | undefined; readonly limit: Value } {
+	return { meter: meterOf(session.get("tripped")), limit: session.get("tripped_at") ?? "unlimited" };
 }
 
 function spentOf(machine: Machine): object {
-	const { session } = machine;
-	return {
-		...perMeter((id) => machine.meter(METERS[id]).get("spent")),
-		cost: session.get("cost"),
-		continuations: session.get("continuations"),
-		advised: session.get("advised"),
-	};
+	const spent = perMeter((id) => machine.meter(nameOf(id)).get("spent"));
+	return { ...spent, continuations: machine.session.get("continuations") };
 }
 
-function idOf(meter: Value | undefined): string | undefined {
-	const counts = (meter as Instance | null | undefined)?.get("counts");
-	return METER_IDS.find((id) => METERS[id] === counts);
+function meterOf(meter: Value | undefined): MeterId | undefined {
+	return meter ? idOf((meter as Instance).get("name") as string) : undefined;
+}
+
+function gateOf(gate: Value): string {
+	return (gate as string).replace("before_", "");
 }

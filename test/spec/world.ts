@@ -1,38 +1,54 @@
 /**
- * Everything around a breaker that acts of its own accord: a person, a model, another extension. They act by a script of
- * events, which is asked wherever something can happen. So the same script means the same for a real pi and for the
- * loop that the spec is stepped by.
+ * Everything around a breaker that acts by itself: a person, a model, another extension. They act by a script, which is
+ * read wherever something can happen. So the same script means the same for a real pi and for the loop around the spec.
  */
+import { kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import type { Answer, Event } from "../../src/core/state.ts";
+import type { Input } from "./sides.ts";
 
-/** What can be done from outside at any moment. */
+/** Something that can be done from outside at any moment. */
 export type Act =
 	| { readonly type: "abort" }
 	/** A person types into the run. */
 	| { readonly type: "steer" }
-	/** `/turn-limit …`, and what it means. */
+	/** `/turn-limit …`, and its meaning. */
 	| { readonly type: "command"; readonly text: string; readonly events: readonly Event[] };
 
-/** What the model replies. */
+/** Somebody starts a run. */
+export interface Prompt {
+	readonly type: "prompt";
+	readonly by: "person" | "extension";
+}
+
+/** The model's reply: its calls, each with its cost, and whether it has text. */
 export type Reply =
-	{ readonly type: "failure" } | { readonly type: "aborted" } | { readonly type: "message"; readonly calls: number };
+	| { readonly type: "failure" }
+	| { readonly type: "aborted" }
+	| { readonly type: "message"; readonly calls: readonly number[]; readonly hasText: boolean };
 
 export class World {
-	readonly #script: Event[];
+	readonly #script: Input[];
+	/** An extension starts one run at most between two prompts, because the breaker pauses before it refuses a second. */
+	#isWoken = false;
 
-	constructor(script: readonly Event[]) {
+	constructor(script: readonly Input[]) {
 		this.#script = [...script];
 	}
 
-	/** Between runs: who starts one, or what is done first; nothing if the script is over. */
-	idle(): Act | { readonly type: "prompt"; readonly by: "person" | "extension" } | undefined {
+	/** Between runs: somebody starts one or does something else; nothing if the script is over. */
+	idle(): Act | Prompt | undefined {
 		for (let event = this.#script.shift(); event !== undefined; event = this.#script.shift()) {
-			if (event.type === "prompted") return { type: "prompt", by: "person" };
-			if (event.type === "turn_requested") return { type: "prompt", by: "extension" };
+			if (event.type === "prompted") return this.#prompt("person");
+			if (event.type === "turn_requested" && !this.#isWoken) return this.#prompt("extension");
 			const act = actOf(event);
 			if (act?.type === "command") return act;
 		}
 		return undefined;
+	}
+
+	#prompt(by: "person" | "extension"): Prompt {
+		this.#isWoken = by === "extension";
+		return { type: "prompt", by };
 	}
 
 	/** Somewhere in a run: at most one act. */
@@ -42,24 +58,26 @@ export class World {
 		return act;
 	}
 
-	/** The model is asked: what happens meanwhile, and its reply. A script that is over lets the run end. */
+	/** The model is asked: the acts meanwhile, and its reply. A script that is over lets the run end. */
 	request(): { readonly acts: readonly Act[]; readonly reply: Reply } {
 		const acts: Act[] = [];
-		let calls = 0;
+		const calls: number[] = [];
 		for (let event = this.#script.shift(); event !== undefined; event = this.#script.shift()) {
 			const act: Act | undefined = event.type === "prompted" ? { type: "steer" } : actOf(event);
 			if (act?.type === "abort") return { acts, reply: { type: "aborted" } };
 			if (act !== undefined) acts.push(act);
 			if (event.type === "turn_failed") return { acts, reply: { type: "failure" } };
-			if (event.type === "tool_call_requested") calls++;
+			if (event.type === "tool_call_requested") calls.push(0);
+			if (event.type === "charged") calls.push((calls.pop() ?? 0) + (event.amounts.cost ?? 0));
 			if (event.type === "turn_ended") {
-				return { acts, reply: { type: "message", calls: event.goesOn ? Math.max(1, calls) : 0 } };
+				const made = calls.length > 0 ? calls : [0];
+				return { acts, reply: { type: "message", calls: event.goesOn ? made : [], hasText: event.answered === true } };
 			}
 		}
-		return { acts, reply: { type: "message", calls: 0 } };
+		return { acts, reply: { type: "message", calls: [], hasText: true } };
 	}
 
-	/** A question is open: what is done, or the answer. */
+	/** A question is open: an act, or the answer. */
 	question(): Act | { readonly type: "answer"; readonly answer: Answer } {
 		for (let event = this.#script.shift(); event !== undefined; event = this.#script.shift()) {
 			if (event.type === "answered") return { type: "answer", answer: event.answer };
@@ -70,16 +88,16 @@ export class World {
 	}
 }
 
-function actOf(event: Event | undefined): Act | undefined {
+function actOf(event: Input | undefined): Act | undefined {
 	switch (event?.type) {
 		case "interrupted":
 			return { type: "abort" };
 		case "limit_set":
-			return command(event.meter === "turns" ? `${event.max}` : `tools ${event.max}`, event);
+			return command(`${kindOf(event.meter).word} ${written(event.meter, event.max)}`, event);
 		case "limit_raised":
-			return command(event.meter === "turns" ? `+${event.by}` : `tools +${event.by}`, event);
+			return command(`${kindOf(event.meter).word} +${written(event.meter, event.by)}`, event);
 		case "policy_set":
-			return command(`policy ${event.policy}`, { ...event, meter: "turns" }, { ...event, meter: "toolCalls" });
+			return command(`policy ${event.policy}`, ...METER_IDS.map((meter) => ({ ...event, meter })));
 		case "grace_set":
 			return command(`grace ${event.grace}`, event);
 		case "wrap_up_requested":
@@ -89,6 +107,11 @@ function actOf(event: Event | undefined): Act | undefined {
 	}
 }
 
+/** As a person types it. */
+function written(id: MeterId, max: Max): string {
+	return max === "unlimited" ? max : String(kindOf(id).unit.write(max));
+}
+
 function command(text: string, ...events: Event[]): Act {
-	return { type: "command", text: `/turn-limit ${text}`, events };
+	return { type: "command", text: `/turn-limit ${text.trim()}`, events };
 }

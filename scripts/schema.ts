@@ -1,0 +1,39 @@
+/** Writes `schema.json` from the settings: `node scripts/schema.ts`. */
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { format, resolveConfig } from "prettier";
+import { defaults, type Key, KEYS, type Setting, SETTINGS } from "../src/settings/settings.ts";
+
+export const FILE = new URL("../schema.json", import.meta.url);
+
+/** The schema as a text that prettier leaves alone. */
+export async function text(): Promise<string> {
+	const path = fileURLToPath(FILE);
+	return await format(JSON.stringify(schema()), { ...(await resolveConfig(path)), filepath: path });
+}
+
+function schema(): object {
+	const properties = Object.fromEntries(KEYS.map((key) => [key, property(key)]));
+	return {
+		$schema: "http://json-schema.org/draft-07/schema#",
+		title: "pi-turn-limit",
+		description:
+			"Limits on what a run of the pi coding agent may spend: turn-limit.json in pi's agent directory for you, or .pi/turn-limit.json in a project. A project's file can only lower what your own file or the default gives.",
+		type: "object",
+		additionalProperties: false,
+		properties: {
+			$schema: { type: "string", description: "Where this schema is, so that editors complete and check the file." },
+			...properties,
+		},
+	};
+}
+
+function property(key: Key): object {
+	const { about, schema, write } = SETTINGS[key] as Setting<unknown>;
+	const value = defaults(true)[key];
+	// A default that depends on who is there, or that is our own text, stands in the description.
+	const isFixed = value === defaults(false)[key] && value !== "";
+	return { description: about, ...schema, ...(isFixed ? { default: write(value) } : {}) };
+}
+
+if (import.meta.main) writeFileSync(FILE, await text());

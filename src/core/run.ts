@@ -1,0 +1,92 @@
+/** A run's start, stop and end. */
+import { bound, type Meter } from "./limit.ts";
+import { type Gate, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import { type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
+import { type Active, type Asking, type Effect, IDLE, type Run, type State, type Step } from "./state.ts";
+
+/** The longest pause before a run is refused once more, in seconds. */
+const LONGEST_PAUSE = 30;
+
+/** Only a person's prompt refills: a run that an extension starts goes on in the same round. */
+export function start(state: State): State {
+	const { phase } = state;
+	if (phase.name !== "idle") return state;
+	const { prompted, extra, refused } = phase;
+	const spent: Spent = { ...perMeter(() => 0), continuations: 0 };
+	const run: Run = { spent, turn: "ended", passes: [], refusals: 0, woken: prompted ? undefined : refused };
+	const begun: State = { ...state, phase: { name: "running", run } };
+	if (!prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + extra[id] }));
+	return mapMeters({ ...begun, advice: "armed" }, (meter, id) => ({ ...meter, used: 0, extra: extra[id] }));
+}
+
+/** A final pass needs something to answer from: a run that had no turn yet is stopped under either policy. */
+export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip, gate: Gate): State {
+	const { meter, limit } = verdict;
+	if (state.meters[meter].limit.policy === "abort" || run.spent.turns === 0) {
+		return { ...state, phase: { name: "stopped", run, verdict } };
+	}
+	// The results of refused calls instruct the model.
+	const instructed = gate === "call";
+	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, instructed, answered: false } };
+}
+
+export function stop(state: State, phase: Active, verdict: Verdict, ...effects: Effect[]): Step {
+	if (phase.name === "stopped") return [state, effects];
+	const stopped: State = { ...state, phase: { name: "stopped", run: phase.run, verdict } };
+	return [stopped, phase.name === "asking" ? [{ type: "close_question" }, ...effects] : effects];
+}
+
+/** The session ends, whatever is under way. */
+export function shutDown(state: State, phase: Active): Step {
+	const verdict: Verdict =
+		phase.name === "asking"
+			? { kind: "declined", answered: false, ...trip(state, phase.meter) }
+			: { kind: "interrupted" };
+	const [stopped, effects] = stop(state, phase, verdict, { type: "abort" });
+	const [settled, end] = settle(stopped, stopped.phase as Exclude<Active, Asking>);
+	return [settled, [...effects, ...end]];
+}
+
+export function settle(state: State, phase: Exclude<Active, Asking>): Step {
+	const outcome = outcomeOf(state, phase);
+	const { woken } = phase.run;
+	const isRefused = woken !== undefined && outcome.turns === 0;
+	const refused = stoppedByLimit(outcome) ? (isRefused ? woken + 1 : 0) : undefined;
+	const repeated = isRefused && woken > 0 && stoppedByLimit(outcome);
+	return [{ ...state, phase: { ...IDLE, refused } }, [{ type: "end", outcome, repeated }]];
+}
+
+function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
+	const { spent: counts, turn, advised } = phase.run;
+	const spent = { ...counts, advised: advised !== undefined };
+	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
+	if (typeof turn === "object" && turn.since !== "retry") {
+		const { trip = {} } = { trip: undefined, ...phase };
+		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
+	}
+	if (phase.name === "finishing")
+		return { ...spent, kind: phase.answered ? "synthesized" : "exhausted", ...phase.trip };
+	return advised === undefined
+		? { ...spent, kind: "completed" }
+		: { ...spent, kind: "wrapped_up", ...trip(state, advised) };
+}
+
+/** How often in a row a turn was refused that nobody prompted, counted from the stop on. */
+export function refusalsInARow({ phase }: State): number {
+	return phase.name === "stopped" ? phase.run.refusals + (phase.run.woken ?? 0) : 0;
+}
+
+/** Seconds to wait before the next refusal, so that an extension that wakes the agent cannot make it spin. */
+export function pauseBeforeRefusal(state: State): number {
+	const before = refusalsInARow(state) - 1;
+	return before < 1 ? 0 : Math.min(LONGEST_PAUSE, 2 ** (before - 1));
+}
+
+export function trip(state: State, id: MeterId): Trip {
+	return { meter: id, limit: bound(state.meters[id]) };
+}
+
+function mapMeters(state: State, change: (meter: Meter, id: MeterId) => Meter): State {
+	const meters: PerMeter<Meter> = perMeter((id) => change(state.meters[id], id));
+	return { ...state, meters };
+}

@@ -1,0 +1,47 @@
+/** Every sentence that the model reads. */
+import { amount, kindOf, type Max, type MeterId } from "./meters.ts";
+import type { Trip } from "./outcome.ts";
+import type { State } from "./state.ts";
+
+const ACCOUNT = [
+	"- what you have accomplished,",
+	"- what remains to be done,",
+	"- partial findings that whoever reads this should know.",
+].join("\n");
+
+/** The wrap-up. At least one turn is left when it arrives. */
+export function wrapUp(meter: MeterId, remaining: Max): string {
+	const left =
+		remaining === "unlimited"
+			? "This run is to end."
+			: `Only ${amount(meter, Math.max(1, remaining))} left in this run.`;
+	return `${left} Begin nothing new. Bring what you are doing to a safe stop and write your closing report now:
+${ACCOUNT}
+
+Do not call the task complete because the run is ending; say so only if it is. Ask the user something only if you truly cannot close without the answer. Then stop.`;
+}
+
+/** The instruction of the final pass. */
+export function finalPass({ meter }: Trip): string {
+	return `The budget of ${kindOf(meter).many} for this run is spent; every further tool call is refused. Answer now, in text, from what you already have:
+${ACCOUNT}
+
+Do not call the task complete because the budget ran out.`;
+}
+
+/** After a limit was raised in the final pass. */
+export const RESUMED = "The limit was raised. Tool calls run again; go on with the task.";
+
+/** The start of every error result of ours. */
+export const NOT_RUN = "Not run";
+
+/** The error result of a tool call that the gate refused. */
+export function refusal({ phase }: State): string {
+	if (phase.name === "finishing") return `${NOT_RUN}. ${finalPass(phase.trip)}`;
+	if (phase.name !== "stopped" || !("meter" in phase.verdict)) return `${NOT_RUN}: this run is being stopped.`;
+	const { meter, limit } = phase.verdict as Trip;
+	return `${NOT_RUN}: the limit of ${amount(meter, limit)} for this run is reached, and the run is being stopped.`;
+}
+
+/** The error result of a tool call that waited for an answer when pi was reloaded. */
+export const RELOADED = `${NOT_RUN}: the extensions were reloaded meanwhile. Call it again if it is still needed.`;

@@ -1,0 +1,88 @@
+/** Which place wins. Pure: the places are read elsewhere. */
+import { quote } from "../core/text.ts";
+import { type Key, KEYS, type Setting, SETTINGS, type Settings } from "./settings.ts";
+
+/** Set by a command, by a flag, at the start otherwise (environment, option), or in a file. */
+type Strength = "command" | "flag" | "start" | "file";
+
+/** Somewhere a person can set something. */
+export interface Place {
+	/** As the place writes them. */
+	readonly values: { readonly [K in Key]?: unknown };
+	/** Its name when we speak of this setting. */
+	readonly name: (key: Key) => string;
+	readonly strength: Strength;
+}
+
+/** A place that can only lower what others give. */
+export interface LoweringPlace extends Place {
+	/** Its subject in "… can only lower a limit". */
+	readonly who: string;
+	/** It lowers values of these strengths, and defaults; the others beat it. */
+	readonly lowers: readonly Strength[];
+}
+
+/** A value with the name of the place it comes from. */
+export interface Sourced<T> {
+	readonly value: T;
+	readonly source: string;
+}
+
+export type Resolved = { readonly [K in Key]: Sourced<Settings[K]> };
+
+export interface Resolution {
+	readonly settings: Resolved;
+	/** A sentence for each bad value: where, what was expected, what came, what is used instead. */
+	readonly problems: readonly string[];
+}
+
+/** The strongest valid value of each setting; `places` are ordered, strongest first. */
+export function resolve(places: readonly Place[], lowering: readonly LoweringPlace[], fallback: Settings): Resolution {
+	const found = KEYS.map((key) => ({ key, ...resolveOne(key, places, lowering, fallback) }));
+	return {
+		settings: Object.fromEntries(found.map(({ key, chosen }) => [key, chosen])) as unknown as Resolved,
+		problems: found.flatMap(({ problems }) => problems),
+	};
+}
+
+interface Found<T> extends Sourced<T> {
+	readonly strength?: Strength;
+}
+
+function resolveOne<K extends Key>(
+	key: K,
+	places: readonly Place[],
+	lowering: readonly LoweringPlace[],
+	fallback: Settings,
+): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly string[] } {
+	const { read, expected, tightens, show }: Setting<Settings[K]> = SETTINGS[key];
+	const find = (place: Place): Found<Settings[K]> | undefined => {
+		const value = read(place.values[key]);
+		return value === undefined ? undefined : { value, source: place.name(key), strength: place.strength };
+	};
+	let chosen: Found<Settings[K]> = { value: fallback[key], source: "default" };
+	for (const place of places.toReversed()) chosen = find(place) ?? chosen;
+
+	const refused: LoweringPlace[] = [];
+	for (const place of lowering) {
+		const wish = find(place);
+		const isHeard = chosen.strength === undefined || place.lowers.includes(chosen.strength);
+		if (wish === undefined || !isHeard) continue;
+		if (tightens?.(wish.value, chosen.value)) chosen = wish;
+		else if (wish.value !== chosen.value) refused.push(place);
+	}
+
+	const using = `Using ${show(chosen.value)} (${chosen.source}).`;
+	const bad = [...places, ...lowering].filter(
+		({ values }) => values[key] !== undefined && read(values[key]) === undefined,
+	);
+	return {
+		chosen: { value: chosen.value, source: chosen.source },
+		problems: [
+			...bad.map((place) => `${place.name(key)}: expected ${expected}, got ${quote(place.values[key])}. ${using}`),
+			...refused.map(
+				({ who, values }) => `${who} can only lower a limit; ignoring ${key}: ${quote(values[key])}. ${using}`,
+			),
+		],
+	};
+}

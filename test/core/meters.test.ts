@@ -1,0 +1,255 @@
+/** What holds for every meter in the table, at every gate that checks it. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { snapshot } from "../../src/core/breaker.ts";
+import { amount, isCounted, kindOf, METER_IDS, METERS, type MeterId } from "../../src/core/meters.ts";
+import { publish } from "../../src/core/outcome.ts";
+import { requestTurn } from "../../src/core/gate.ts";
+import { ABORT, asks, Driver, GATES, type Given, outcome, type Said, sum, SYNTHESIZE } from "./driver.ts";
+
+for (const { id, gate } of GATES) {
+	/** Nothing but this meter has a limit. */
+	const limited = (n: number, given: Given = {}): Driver =>
+		new Driver({ turns: "unlimited", [id]: n, ...given }).prompt();
+	/** The gate is met when a turn is requested, not when the one before it ends. */
+	const isFirst = (n: number): boolean => n === 0 && kindOf(id).gates.includes("turn");
+	const asked = (n: number): readonly Said[] => (isFirst(n) || gate === "call" ? [asks(id), "wait"] : [asks(id)]);
+	const stopped = (n: number): readonly Said[] => {
+		if (isFirst(n)) return ["abort"];
+		return gate === "turn" ? [ABORT] : ["refuse"];
+	};
+
+	describe(`${id}, at the ${gate} gate`, () => {
+		for (const n of [0, 1, 2, 25]) {
+			test(`a limit of ${n} lets ${n} be spent and stops the next request where nobody can be asked`, () => {
+				const run = limited(n);
+				assert.deepEqual(run.spend(gate, id, n), []);
+				assert.equal(run.used(id), n);
+				assert.deepEqual(run.knock(gate, id), stopped(n));
+				assert.equal(run.used(id), n, "a request that does not pass is not counted");
+				const { spent } = run;
+				assert.equal(spent?.[id], n);
+				run.end();
+				assert.deepEqual(run.request(), ["abort"]);
+				assert.deepEqual(run.call(), ["refuse"]);
+				assert.deepEqual(run.settle(), { ...spent, advised: false, kind: "exhausted", meter: id, limit: n });
+			});
+
+			test(`a limit of ${n} asks once ${n} are spent, and every yes allows ${Math.max(1, n)} more`, () => {
+				const run = limited(n, { attended: true });
+				assert.deepEqual(run.spend(gate, id, n), []);
+				assert.deepEqual(run.knock(gate, id), asked(n));
+				for (const round of [1, 2]) {
+					assert.deepEqual(run.answer("yes"), []);
+					assert.equal(run.used(id), 0, `round ${round}`);
+					assert.deepEqual(run.spend(gate, id, Math.max(1, n)), []);
+					assert.equal(run.used(id), Math.max(1, n));
+					assert.deepEqual(run.knock(gate, id).slice(0, 1), [asks(id)]);
+				}
+				run.answer("no");
+				const ended = run.settle();
+				assert.deepEqual([ended?.kind, ended?.continuations], ["declined", 2]);
+			});
+
+			test(`at a limit of ${n} the question is about ${id}, and a no stops the run as declined`, () => {
+				const run = limited(n, { attended: true });
+				run.spend(gate, id, n);
+				run.knock(gate, id);
+				assert.deepEqual(run.answer("no"), gate === "turn" || isFirst(n) ? [ABORT] : []);
+				const { spent } = run;
+				const expected = { kind: "declined", answered: true, meter: id, limit: n };
+				assert.deepEqual(run.settle(), { ...spent, advised: false, ...expected });
+			});
+		}
+
+		test("unlimited never gates and still counts", () => {
+			const run = limited(0);
+			run.set(id, "unlimited");
+			assert.deepEqual(run.spend(gate, id, 100), []);
+			assert.equal(run.used(id), 100);
+			run.finish();
+			assert.deepEqual([run.settle()?.kind, run.phase], ["completed", "idle"]);
+		});
+
+		test("a run that ends by itself with the limit reached is completed", () => {
+			const run = limited(3, { attended: true });
+			assert.deepEqual(run.spend(gate, id, 3), []);
+			assert.deepEqual(run.finish(), []);
+			assert.equal(run.settle()?.kind, "completed");
+		});
+
+		test("a yes is about this meter alone", () => {
+			const run = limited(1, { attended: true });
+			run.spend(gate, id, 1);
+			run.knock(gate, id);
+			const { meters } = run.state;
+			run.answer("yes");
+			for (const other of METER_IDS) if (other !== id) assert.equal(run.state.meters[other], meters[other]);
+		});
+
+		test("a limit lowered to or below what is spent gates the next request", () => {
+			for (const max of [4, 3, 0]) {
+				const run = limited(9, { attended: true });
+				run.spend(gate, id, 4);
+				run.set(id, max);
+				assert.deepEqual(run.knock(gate, id).slice(0, 1), [asks(id)]);
+				assert.equal(run.used(id), 4);
+			}
+		});
+
+		test("under synthesize the limit leads to a final pass that names it", () => {
+			const run = limited(1, { policy: "synthesize" });
+			run.spend(gate, id, 1);
+			assert.deepEqual(run.knock(gate, id), gate === "turn" ? [SYNTHESIZE] : ["refuse"]);
+			assert.equal(run.phase, "finishing");
+			run.request();
+			run.finish();
+			const ended = run.settle();
+			assert.deepEqual("meter" in ended! && [ended.kind, ended.meter, ended.limit], ["synthesized", id, 1]);
+		});
+
+		test("each limit has a policy of its own", () => {
+			for (const other of METER_IDS.filter((other) => other !== id)) {
+				const run = limited(1);
+				run.send({ type: "policy_set", meter: other, policy: "synthesize" });
+				run.spend(gate, id, 1);
+				assert.deepEqual(run.knock(gate, id), stopped(1));
+				assert.equal(run.phase, "stopped");
+			}
+		});
+
+		test("with two limits of 0 both are asked about, and the request passes with two yeses", () => {
+			for (const other of GATES.filter((other) => other.gate === gate && other.id !== id)) {
+				const run = limited(0, { [other.id]: 0, attended: true });
+				const [first, second] = METER_IDS.filter((one) => one === id || one === other.id) as [MeterId, MeterId];
+				assert.deepEqual(run.knock(gate, id), [asks(first), "wait"]);
+				assert.deepEqual(run.answer("yes"), gate === "turn" ? [asks(second)] : []);
+				if (gate === "call") assert.deepEqual(run.knock(gate, id), [asks(second), "wait"]);
+				assert.deepEqual(run.answer("yes"), []);
+				assert.deepEqual(run.knock(gate, id), []);
+			}
+		});
+	});
+}
+
+describe("amounts", () => {
+	test("are charged in every phase, between runs too, and stop nothing by themselves", () => {
+		const run = new Driver({ turns: 2, cost: 5, policy: "synthesize", attended: true });
+		const phases: string[] = [];
+		const charge = (): void => {
+			const before = run.used("cost");
+			phases.push(run.phase);
+			assert.deepEqual(run.charge("cost", 7), []);
+			assert.equal(run.used("cost"), before + 7);
+			assert.equal(phases.at(-1), run.phase);
+		};
+		charge();
+		run.prompt().request();
+		charge();
+		run.end();
+		charge();
+		run.answer("no");
+		charge();
+		run.send({ type: "interrupted" });
+		charge();
+		assert.deepEqual(phases, ["idle", "running", "asking", "finishing", "stopped"]);
+		assert.equal(run.settle()?.cost, 28, "what was charged between runs belongs to none");
+	});
+
+	test("can go beyond the limit by one response, and the next turn meets the gate", () => {
+		const run = new Driver({ cost: 10, attended: true }).prompt();
+		run.request();
+		run.charge("cost", 9);
+		assert.deepEqual([...run.end(), ...run.request()], ["admit"]);
+		run.charge("cost", 500);
+		assert.deepEqual(run.end(), [asks("cost")]);
+		assert.equal(run.used("cost"), 509);
+	});
+
+	test("of other meters stay as they are", () => {
+		const run = new Driver().prompt();
+		run.request();
+		run.send({ type: "charged", amounts: {} });
+		run.charge("cost", 3);
+		assert.deepEqual(run.spent, { turns: 1, toolCalls: 0, cost: 3, continuations: 0 });
+		assert.deepEqual([run.used(), run.used("toolCalls"), run.used("cost")], [1, 0, 3]);
+	});
+});
+
+test("a meter that counts some calls only is gated and charged by those", () => {
+	const rows = METERS as unknown as Record<MeterId, { counts?: (call: { tool: string }) => boolean }>;
+	rows.toolCalls.counts = ({ tool }) => tool === "write";
+	try {
+		const [bash, write] = ["bash", "write"].map((tool) => ({ tool, input: {} }));
+		assert.deepEqual([isCounted("toolCalls", "call", bash), isCounted("toolCalls", "call", write)], [false, true]);
+		const run = new Driver({ toolCalls: 1, attended: true }).prompt();
+		run.request();
+		assert.deepEqual([...run.call(bash), ...run.call(write), ...run.call(bash)], ["admit", "admit", "admit"]);
+		assert.equal(run.used("toolCalls"), 1);
+		assert.deepEqual(run.call(write), [asks("toolCalls"), "wait"]);
+		run.set("toolCalls", 0);
+		run.answer("yes");
+		assert.deepEqual(run.call(bash), ["admit"]);
+		assert.deepEqual(run.call(write), ["admit"], "another call does not use the yes up");
+	} finally {
+		delete rows.toolCalls.counts;
+	}
+});
+
+test("a turn cannot be requested of a breaker whose run has not started", () => {
+	const { state } = new Driver();
+	assert.deepEqual(requestTurn(state), [state, "abort", []]);
+});
+
+test("every row has words of its own", () => {
+	for (const field of ["title", "label", "many", "word"] as const) {
+		assert.equal(new Set(METER_IDS.map((id) => kindOf(id)[field])).size, METER_IDS.length, field);
+	}
+});
+
+test("an amount is said with its unit, one and many told apart", () => {
+	assert.deepEqual(
+		[amount("turns", 1), amount("turns", 25), amount("toolCalls", 0), amount("toolCalls", "unlimited")],
+		["1 turn", "25 turns", "0 tool calls", "unlimited tool calls"],
+	);
+	assert.deepEqual(
+		[amount("cost", 1_000_000), amount("cost", 1), amount("cost", "unlimited")],
+		[...["$1.00", "less than $0.01", "unlimited US dollars"]],
+	);
+});
+
+describe("programs read dollars where the core counts millionths", () => {
+	test("in a snapshot", () => {
+		const run = new Driver({ cost: 2_500_000, grace: 1, policy: "synthesize" }).prompt();
+		run.request();
+		run.charge("cost", 500_000);
+		const cost = { used: 0.5, limit: 2.5, remaining: 2, policy: "synthesize", softLimit: 2.25, advised: false };
+		assert.deepEqual(snapshot(run.state).cost, cost);
+		run.set("cost", "unlimited");
+		const { limit, remaining, softLimit } = snapshot(run.state).cost;
+		assert.deepEqual([limit, remaining, softLimit], ["unlimited", "unlimited", undefined]);
+	});
+
+	test("in an outcome, with and without a limit", () => {
+		const run = new Driver({ cost: 2_500_000 }).prompt();
+		run.request();
+		run.charge("cost", 3_000_000);
+		run.end();
+		const spent = sum({ turns: 1, cost: 3 });
+		assert.deepEqual(publish(run.settle()!), { ...spent, kind: "exhausted", meter: "cost", limit: 2.5 });
+		run.prompt().request();
+		run.charge("cost", 1);
+		run.finish();
+		assert.deepEqual(publish(run.settle()!), { ...sum({ turns: 1, cost: 0.000001 }), kind: "completed" });
+		const asked = new Driver({ turns: "unlimited", grace: 1 }).prompt();
+		asked.request();
+		asked.send({ type: "wrap_up_requested" });
+		asked.end();
+		const ended = outcome(asked.send({ type: "settled" }))!;
+		assert.deepEqual(publish(ended), {
+			...sum({ turns: 1, advised: true }),
+			...{ kind: "wrapped_up" },
+			...{ meter: "turns", limit: "unlimited" },
+		});
+	});
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { kindOf, METER_IDS } from "../../src/core/meters.ts";
+import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
+import { clip, quote } from "../../src/core/text.ts";
+import { finalPass, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
+import { Driver, EVENTS, GATES } from "./driver.ts";
+
+describe("text from outside", () => {
+	test("stays on one line and short, and no control character passes", () => {
+		assert.equal(clip(" ls\n\u001b[31m \u2028\u200b -l ", 60), "ls [31m -l");
+		assert.equal(clip("x".repeat(60), 60), "x".repeat(60));
+		assert.equal(clip("x".repeat(61), 60), `${"x".repeat(59)}…`);
+		assert.equal(clip("🦀".repeat(61), 60), `${"🦀".repeat(59)}…`);
+	});
+
+	test("is quoted whatever it is", () => {
+		const circle: { self?: unknown } = {};
+		circle.self = circle;
+		const quoted = ["a", 3, NaN, undefined, null, { a: [1] }, circle, 3n].map(quote);
+		assert.deepEqual(quoted, ['"a"', "3", "NaN", "undefined", "null", '{"a":[1]}', "object", "bigint"]);
+		assert.equal(quote("x".repeat(99)), `"${"x".repeat(58)}…`);
+	});
+});
+
+describe("to the model", () => {
+	test("the wrap-up is a directive that names no tool and says how much remains", () => {
+		assert.equal(
+			wrapUp("turns", 2),
+			`Only 2 turns left in this run. Begin nothing new. Bring what you are doing to a safe stop and write your closing report now:
+- what you have accomplished,
+- what remains to be done,
+- partial findings that whoever reads this should know.
+
+Do not call the task complete because the run is ending; say so only if it is. Ask the user something only if you truly cannot close without the answer. Then stop.`,
+		);
+		assert.match(wrapUp("turns", 1), /^Only 1 turn left/);
+		assert.match(wrapUp("turns", 0), /^Only 1 turn left/);
+		assert.match(wrapUp("cost", 250_000), /^Only \$0\.25 left in this run\. Begin/);
+		assert.match(wrapUp("turns", "unlimited"), /^This run is to end\. Begin nothing new\./);
+		assert.doesNotMatch(
+			wrapUp("turns", 2),
+			/\b(might|may|could|please|consider)\b|\b(bash|read|edit|grep|ls)\b|[a-z]_[a-z]|`/i,
+		);
+	});
+
+	test("the final pass says what is spent and asks for an answer", () => {
+		assert.equal(
+			finalPass({ meter: "turns", limit: 5 }),
+			`The budget of turns for this run is spent; every further tool call is refused. Answer now, in text, from what you already have:
+- what you have accomplished,
+- what remains to be done,
+- partial findings that whoever reads this should know.
+
+Do not call the task complete because the budget ran out.`,
+		);
+	});
+
+	for (const id of METER_IDS) {
+		test(`the final pass and the wrap-up name ${id}`, () => {
+			assert.ok(
+				finalPass({ meter: id, limit: 3 }).startsWith(`The budget of ${kindOf(id).many} for this run is spent;`),
+			);
+			const { unit, many, one } = kindOf(id);
+			const left = one === undefined ? unit.show(3) : `${unit.show(3)} ${many}`;
+			assert.ok(wrapUp(id, 3).startsWith(`Only ${left} left in this run. `));
+		});
+	}
+
+	test("a limit that makes room in the final pass says that work may go on", () => {
+		assert.equal(RESUMED, "The limit was raised. Tool calls run again; go on with the task.");
+	});
+
+	for (const { id, gate } of GATES) {
+		test(`a call that is refused because of ${id} names the limit, or asks for the answer`, () => {
+			const stopped = new Driver({ turns: "unlimited", [id]: 1 }).prompt();
+			stopped.spend(gate, id, 1);
+			stopped.knock(gate, id);
+			const { unit, one } = kindOf(id);
+			const limit = one === undefined ? unit.show(1) : `1 ${one}`;
+			const why = `the limit of ${limit} for this run is reached, and the run is being stopped.`;
+			assert.equal(refusal(stopped.state), `Not run: ${why}`);
+			const finishing = new Driver({ turns: "unlimited", [id]: 1, policy: "synthesize" }).prompt();
+			finishing.spend(gate, id, 1);
+			finishing.knock(gate, id);
+			assert.equal(refusal(finishing.state), `Not run. ${finalPass({ meter: id, limit: 1 })}`);
+		});
+	}
+
+	test("a call that is refused for another reason is told that the run is being stopped", () => {
+		const run = new Driver().prompt();
+		assert.equal(refusal(run.state), "Not run: this run is being stopped.");
+		run.request();
+		run.send(EVENTS.interrupted);
+		assert.equal(refusal(run.state), "Not run: this run is being stopped.");
+	});
+
+	test("a call that waited when pi was reloaded may be made again", () => {
+		const text = "Not run: the extensions were reloaded meanwhile. Call it again if it is still needed.";
+		assert.equal(RELOADED, text);
+	});
+});
+
+describe("how a run ended", () => {
+	const spent = { turns: 5, toolCalls: 1, cost: 250_000, continuations: 0, advised: false };
+	const trip = { meter: "turns", limit: 5 } as const;
+	const failed = { kind: "failed", by: "provider", message: "overloaded" } as const;
+	const ends: [outcome: Outcome, acted: boolean, stopped: boolean, line: string | undefined][] = [
+		[{ ...spent, kind: "completed" }, false, false, undefined],
+		[{ ...spent, kind: "interrupted" }, false, false, undefined],
+		[{ ...spent, ...failed }, false, false, undefined],
+		[
+			{ ...spent, kind: "failed", by: "breaker", message: `a\nbug${"!".repeat(300)}` },
+			...([false, false, `pi-turn-limit: failed and stopped the run: a bug${"!".repeat(194)}…`] as const),
+		],
+		[
+			{ ...spent, kind: "wrapped_up", meter: "turns", limit: "unlimited", cost: 10_000, advised: true },
+			...([true, false] as const),
+			"pi-turn-limit: wrapped_up at the limit of unlimited turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.01.",
+		],
+		[
+			{ ...spent, kind: "synthesized", ...trip },
+			...([true, true] as const),
+			"pi-turn-limit: synthesized at the limit of 5 turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.25.",
+		],
+		[
+			{ ...spent, kind: "declined", answered: false, meter: "toolCalls", limit: 1 },
+			...([true, true] as const),
+			"pi-turn-limit: declined at the limit of 1 tool call (--turn-limit-tools); spent: 5 turns, 1 tool call, $0.25.",
+		],
+		[
+			{ ...spent, kind: "exhausted", meter: "cost", limit: 200_000 },
+			...([true, true] as const),
+			"pi-turn-limit: exhausted at the limit of $0.20 (maxCost in turn-limit.json); spent: 5 turns, 1 tool call, $0.25.",
+		],
+		[
+			{ ...spent, ...failed, ...trip, toolCalls: 0, cost: 0 },
+			...([true, true] as const),
+			"pi-turn-limit: failed at the limit of 5 turns (PI_MAX_TURNS); spent: 5 turns, 0 tool calls.",
+		],
+		[
+			{ ...spent, ...failed, advised: true },
+			...([true, false, "pi-turn-limit: failed after the wrap-up; spent: 5 turns, 1 tool call, $0.25."] as const),
+		],
+		[
+			{ ...spent, kind: "completed", continuations: 1 },
+			...([true, false, "pi-turn-limit: completed after a question; spent: 5 turns, 1 tool call, $0.25."] as const),
+		],
+	];
+	const sources = { turns: "PI_MAX_TURNS", toolCalls: "--turn-limit-tools", cost: "maxCost in turn-limit.json" };
+	for (const [outcome, acted, stopped, expected] of ends) {
+		const about = "meter" in outcome ? ` about ${outcome.meter}` : "";
+		const after = `${outcome.advised ? ", advised" : ""}${outcome.continuations > 0 ? ", continued" : ""}`;
+		test(`${outcome.kind}${about}${after}: a line where a limit or the breaker acted`, () => {
+			assert.equal(
+				line(outcome, (id) => sources[id]),
+				expected,
+			);
+			assert.equal(limitActed(outcome), acted);
+			assert.equal(stoppedByLimit(outcome), stopped);
+		});
+	}
+
+	test("the breaker has failed only where it says so", () => {
+		assert.equal(isBroken({ ...spent, ...failed, by: "breaker" }), true);
+		assert.equal(isBroken({ ...spent, ...failed }), false);
+		assert.equal(isBroken({ ...spent, kind: "completed" }), false);
+	});
+
+	test("a summary leaves out what was not spent, but for the meters that are always listed", () => {
+		const listed = METER_IDS.filter((id) => kindOf(id).listed);
+		assert.deepEqual(listed, ["turns", "toolCalls"]);
+		assert.equal(spentText({ turns: 1, toolCalls: 0, cost: 0 }), "1 turn, 0 tool calls");
+		assert.equal(spentText({ turns: 0, toolCalls: 2, cost: 1 }), "0 turns, 2 tool calls, less than $0.01");
+	});
+});

@@ -1,0 +1,116 @@
+/** The rows: what each setting takes and is called, those of the limits derived from the table of meters. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { kindOf, METER_IDS } from "../../src/core/meters.ts";
+import { defaults, KEY_OF, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
+
+test("every setting has its place, and a limit its meter", () => {
+	assert.deepEqual(KEYS, [
+		...["maxTurns", "maxToolCalls", "maxCost", "policy", "grace", "askTimeout", "wrapUpMessage", "partialNote"],
+	]);
+	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
+	assert.equal(meterOf("policy"), undefined);
+});
+
+test("the defaults: 25 turns, nothing else limited, abort, a wrap-up only where nobody can be asked", () => {
+	const same = {
+		...{ maxTurns: 25, maxToolCalls: "unlimited", maxCost: "unlimited", policy: "abort" },
+		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true },
+	};
+	assert.deepEqual(defaults(true), { ...same, grace: 0 });
+	assert.deepEqual(defaults(false), { ...same, grace: 2 });
+});
+
+test("flags, variables and words have their names from one namespace", () => {
+	const names = (from: "flag" | "env" | "word") => KEYS.flatMap((key) => SETTINGS[key][from] ?? []);
+	assert.deepEqual(names("flag"), [
+		...["turn-limit", "turn-limit-tools", "turn-limit-cost", "turn-limit-policy", "turn-limit-grace"],
+	]);
+	assert.deepEqual(names("env"), [
+		...["PI_MAX_TURNS", "PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_COST", "PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE"],
+		...["PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE"],
+	]);
+	assert.deepEqual(names("word"), ["", "tools", "cost", "policy", "grace"]);
+});
+
+for (const id of METER_IDS) {
+	const { read, write, parse, show, expected, title, about } = SETTINGS[KEY_OF[id]];
+	const { unit, samples, step, default: max, many } = kindOf(id);
+
+	test(`a limit of ${id} is a number in its unit, or unlimited in any case of letters`, () => {
+		for (const text of ["0", ...samples, step]) {
+			const counted = read(parse(text));
+			assert.ok(typeof counted === "number", text);
+			assert.equal(read(write(counted)), counted);
+			assert.equal(show(counted), unit.show(counted));
+		}
+		for (const text of ["unlimited", "Unlimited"]) assert.equal(read(parse(text)), "unlimited");
+		assert.deepEqual([write("unlimited"), show("unlimited")], ["unlimited", "unlimited"]);
+		for (const value of [-1, NaN, Infinity, "many", "", null, true, "Unlimited"]) {
+			assert.equal(read(value), undefined, String(value));
+		}
+		assert.equal(expected, `${unit.expected}, or unlimited`);
+		assert.equal(defaults(true)[KEY_OF[id]], max);
+	});
+
+	test(`the setting of ${id} has the words of its row`, () => {
+		assert.equal(title, kindOf(id).title);
+		assert.equal(about, `Limit of ${many} until you are asked. ${kindOf(id).about}`);
+	});
+}
+
+describe("the other settings", () => {
+	/** Texts and values, and what is read of them. */
+	const ROWS: [key: (typeof KEYS)[number], text: string, value: unknown, shown: string][] = [
+		["policy", "abort", "abort", "abort"],
+		["policy", "Synthesize", "synthesize", "synthesize"],
+		["grace", "3", 3, "3"],
+		["askTimeout", "60", 60, "60"],
+		["askTimeout", "unlimited", "unlimited", "unlimited"],
+		["wrapUpMessage", "Stop.", "Stop.", "your own"],
+		["partialNote", "true", true, "on"],
+		["partialNote", "False", false, "off"],
+	];
+	for (const [key, text, value, shown] of ROWS) {
+		test(`${key} takes ${text}`, () => {
+			const { read, write, parse, show } = SETTINGS[key] as (typeof SETTINGS)["grace"];
+			assert.equal(parse(text), value);
+			assert.equal(read(value), value);
+			assert.equal(write(value as number), value);
+			assert.equal(show(value as number), shown);
+		});
+	}
+
+	test("refuse anything else", () => {
+		for (const [key, bad] of [
+			["policy", ["raise", "Abort", "", 1, null]],
+			["grace", [-1, 0.5, "2", null, "unlimited"]],
+			["askTimeout", [0, -1, 1.5, 2_147_484, "60", null]],
+			["wrapUpMessage", ["", "  ", 3, null]],
+			["partialNote", ["yes", "true", 1, 0, null]],
+		] as const) {
+			for (const value of bad) assert.equal(SETTINGS[key].read(value), undefined, `${key}: ${String(value)}`);
+		}
+		assert.equal(SETTINGS.partialNote.parse("yes"), "yes");
+		assert.equal(SETTINGS.grace.parse("few"), "few");
+		assert.equal(SETTINGS.askTimeout.read(2_147_483), 2_147_483);
+		assert.equal(SETTINGS.askTimeout.read(1), 1);
+	});
+
+	test("say what they expect, and what they are called", () => {
+		assert.deepEqual(
+			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote"] as const).map((key) => {
+				const { title, expected } = SETTINGS[key];
+				return `${title}: ${expected}`;
+			}),
+			[
+				"Policy: abort or synthesize",
+				"Grace: a whole number from 0",
+				"Time to answer: a whole number of seconds from 1 to 2147483, or unlimited",
+				"Wrap-up text: non-empty text",
+				"Partial note: true or false",
+			],
+		);
+		assert.equal(SETTINGS.wrapUpMessage.show(""), "the built-in one");
+	});
+});
