@@ -1,0 +1,214 @@
+/** What a person's runs say about limits. Pure. */
+import { METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
+
+/** By meter; cost in US dollars, time in seconds. */
+export type Limits = Readonly<Partial<Record<Meter, number>>>;
+
+/** By nearest rank: the smallest value that this share of the prompts did not exceed. */
+export interface Percentiles {
+	readonly prompts: number;
+	readonly p50: number;
+	readonly p90: number;
+	readonly p95: number;
+	/** Null below 100 prompts. */
+	readonly p99: number | null;
+	readonly max: number;
+}
+
+/** What a limit would have done. */
+export interface WhatIf {
+	readonly meter: Meter;
+	readonly limit: number;
+	readonly is: "present" | "suggested" | "other";
+	/** Prompts that it applies to: for cost the priced ones. */
+	readonly prompts: number;
+	/** Prompts in which it would have asked at least once. */
+	readonly asked: number;
+	/** Of these, prompts that finished by themselves. */
+	readonly finished: number;
+	/** What these spent after the first question. */
+	readonly beyond: { readonly turns: number; readonly cost: number; readonly time: number };
+}
+
+/** What the breaker's own entries say. */
+export interface Asked {
+	/** Runs in which a limit acted, by the kind of their outcome. */
+	readonly outcomes: Readonly<Record<string, number>>;
+	readonly yes: number;
+	readonly no: number;
+	readonly unanswered: number;
+}
+
+export interface Figures {
+	readonly prompts: number;
+	/** Prompts with a cost above 0. Subscriptions and local models report none. */
+	readonly priced: number;
+	/** When the first and the last prompt were sent, in milliseconds since 1970, as far as it is known. */
+	readonly span: readonly [number, number] | null;
+	/** Of cost only the priced prompts; null where there is nothing to tell. */
+	readonly meters: Readonly<Record<Meter, Percentiles | null>>;
+	/** Prompts by turns, `to` included; null: without end. */
+	readonly histogram: readonly { readonly from: number; readonly to: number | null; readonly prompts: number }[];
+	readonly whatIf: readonly WhatIf[];
+	/** Turns of prompts in sessions that show a person, that show none, and that do not tell. */
+	readonly people: Readonly<Record<"attended" | "headless" | "unknown", Percentiles | null>>;
+	readonly asked: Asked;
+	/** Null below 40 prompts; for cost, below 40 priced ones. */
+	readonly suggestion: { readonly turns: number; readonly cost: number | null; readonly time: number | null } | null;
+	/** What was spent on all prompts, and besides them by runs that an extension started. */
+	readonly spent: { readonly cost: number; readonly tokens: number; readonly besides: number };
+}
+
+/** Prompts that a suggestion, and a p99, need at least. */
+export const ENOUGH = { suggestion: 40, p99: 100 } as const;
+
+/** The last moment that a date can hold. */
+const LATEST = 8.64e15;
+
+const BOUNDS = [1, 2, 5, 10, 15, 25, 40, 60, 100];
+
+const OTHERS: Readonly<Partial<Record<Meter, readonly number[]>>> = {
+	turns: [10, 15, 25, 40, 60],
+	cost: [1, 5],
+	time: [600, 1800],
+};
+
+/** `limits` are those in force, absent where unlimited. Runs without a turn do not count. */
+export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
+	const runs = all.filter(({ prompted, steps }) => prompted && steps.length > 1);
+	const values = (meter: Meter, of = runs): number[] => of.map(({ steps }) => total(steps, meter));
+	const priced = runs.filter((run) => total(run.steps, "cost") > 0);
+	const turns = values("turns");
+	const times = runs
+		.map(({ at }) => at)
+		.filter((at) => at > 0 && at < LATEST)
+		.sort((a, b) => a - b);
+	const [first, last] = [times[0], times.at(-1)];
+	const suggestion = suggest(turns, values("cost", priced), values("time"));
+	const where = (attended: boolean | undefined): Percentiles | null => {
+		const some = runs.filter((run) => run.attended === attended);
+		return percentiles(values("turns", some));
+	};
+	const besides = all.filter((run) => !run.prompted).map((run) => total(run.steps, "cost"));
+	return {
+		prompts: runs.length,
+		priced: priced.length,
+		span: first === undefined || last === undefined ? null : [first, last],
+		meters: {
+			turns: percentiles(turns),
+			toolCalls: percentiles(values("toolCalls")),
+			cost: percentiles(values("cost", priced)),
+			tokens: percentiles(values("tokens")),
+			time: percentiles(values("time")),
+		},
+		histogram: histogram(turns),
+		whatIf: whatIfs(runs, priced, limits, suggestion),
+		people: { attended: where(true), headless: where(false), unknown: where(undefined) },
+		asked: asked(runs.flatMap(({ outcomes }) => outcomes)),
+		suggestion,
+		spent: { cost: rounded(sum(values("cost"))), tokens: sum(values("tokens")), besides: rounded(sum(besides)) },
+	};
+}
+
+/** The value at the nearest rank; NaN of nothing. */
+export function percentile(sorted: readonly number[], percent: number): number {
+	return sorted[Math.max(0, Math.ceil((percent * sorted.length) / 100) - 1)] ?? NaN;
+}
+
+function percentiles(values: readonly number[]): Percentiles | null {
+	if (values.length === 0) return null;
+	const sorted = values.toSorted((a, b) => a - b);
+	const at = (percent: number): number => percentile(sorted, percent);
+	const p99 = sorted.length < ENOUGH.p99 ? null : at(99);
+	return { prompts: sorted.length, p50: at(50), p90: at(90), p95: at(95), p99, max: at(100) };
+}
+
+function histogram(turns: readonly number[]): Figures["histogram"] {
+	return [...BOUNDS, null].map((to, i) => {
+		const from = (BOUNDS[i - 1] ?? 0) + 1;
+		return { from, to, prompts: turns.filter((n) => n >= from && n <= (to ?? Infinity)).length };
+	});
+}
+
+function suggest(turns: readonly number[], costs: readonly number[], times: readonly number[]): Figures["suggestion"] {
+	const up = (values: readonly number[], step: (p95: number) => number): number | null => {
+		const p95 = values.length < ENOUGH.suggestion ? 0 : (percentiles(values)?.p95 ?? 0);
+		return p95 > 0 ? rounded(Math.ceil(p95 / step(p95)) * step(p95)) : null;
+	};
+	const most = up(turns, () => 5);
+	const cost = up(costs, (p95) => (p95 <= 1 ? 0.1 : p95 <= 10 ? 0.5 : 5));
+	return most === null ? null : { turns: most, cost, time: up(times, () => 300) };
+}
+
+function whatIfs(
+	runs: readonly Run[],
+	priced: readonly Run[],
+	limits: Limits,
+	suggestion: Figures["suggestion"],
+): WhatIf[] {
+	return METERS.flatMap((meter) => {
+		const of = meter === "cost" ? priced : runs;
+		if (of.length === 0) return [];
+		const present = limits[meter];
+		const suggested = meter === "toolCalls" || meter === "tokens" ? undefined : suggestion?.[meter];
+		const all = [present, suggested, ...(OTHERS[meter] ?? [])].filter((limit) => typeof limit === "number");
+		return [...new Set(all)]
+			.sort((a, b) => a - b)
+			.map((limit) => {
+				const is = limit === present ? "present" : limit === suggested ? "suggested" : "other";
+				return { meter, limit, is, ...wouldAsk(of, meter, limit) };
+			});
+	});
+}
+
+function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatIf, "meter" | "limit" | "is"> {
+	const stops = runs.flatMap((run) => {
+		const stop = gate(run, meter, limit);
+		return stop === undefined ? [] : [{ run, beyond: run.steps.slice(stop) }];
+	});
+	const beyond = (meter: Meter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
+	return {
+		prompts: runs.length,
+		asked: stops.length,
+		finished: stops.filter(({ run }) => run.finished).length,
+		beyond: { turns: beyond("turns"), cost: rounded(beyond("cost")), time: rounded(beyond("time")) },
+	};
+}
+
+/** The turn that would first have been held, from 1. Calls are held inside their turn, the rest before the next one. */
+function gate({ steps }: Run, meter: Meter, limit: number): number | undefined {
+	let used = 0;
+	const held = steps.findIndex((step, turn) => {
+		const before = amount(meter, used);
+		used += step[meter];
+		return turn > 0 && (meter === "toolCalls" ? used > limit : before >= limit);
+	});
+	return held === -1 ? undefined : held;
+}
+
+function asked(outcomes: readonly OutcomeRecord[]): Asked {
+	const kinds = new Map<string, number>();
+	for (const { kind } of outcomes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+	const declined = outcomes.filter(({ kind }) => kind === "declined");
+	const no = declined.filter(({ answered }) => answered).length;
+	const yes = sum(outcomes.map(({ continuations }) => continuations));
+	return { outcomes: Object.fromEntries(kinds), yes, no, unanswered: declined.length - no };
+}
+
+function total(steps: readonly Step[], meter: Meter): number {
+	return amount(meter, sum(steps.map((step) => step[meter])));
+}
+
+/** Steps count milliseconds; everything else here is in seconds. */
+function amount(meter: Meter, spent: number): number {
+	return rounded(meter === "time" ? spent / 1000 : spent);
+}
+
+/** In whole millionths, without what adding fractions leaves behind. */
+function rounded(amount: number): number {
+	return Math.round(amount * 1e6) / 1e6;
+}
+
+function sum(values: readonly number[]): number {
+	return values.reduce((all, value) => all + value, 0);
+}

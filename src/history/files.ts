@@ -1,0 +1,97 @@
+/** Where pi keeps sessions, and their lines. Nothing here writes. */
+import { open, readdir, readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+export interface Where {
+	/** A directory of session files, in place of the one that pi would use. */
+	readonly sessionDir?: string;
+	/** pi's agent directory. Default: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */
+	readonly agentDir?: string;
+	/** Default: that of the process. */
+	readonly env?: Readonly<Record<string, string | undefined>>;
+	/** The working directory. Default: that of the process. */
+	readonly cwd?: string;
+}
+
+/** Bytes that are read at a time: small enough to let a terminal draw in between. */
+export const CHUNK = 256 * 1024;
+
+/** A longer line is cut off here, so that it counts as broken and memory stays flat. */
+const MAX_LINE = 32 * 1024 * 1024;
+
+/** The directory of the sessions, as pi finds it. Rejects if `sessionDir` is given and is no directory. */
+export async function locate({ sessionDir, agentDir, env = process.env, cwd = process.cwd() }: Where): Promise<string> {
+	const path = (text: string): string => resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()));
+	if (sessionDir !== undefined) {
+		const given = path(sessionDir);
+		if ((await stat(given).catch(() => undefined))?.isDirectory()) return given;
+		throw new Error(`--session-dir: expected a directory, got ${sessionDir}`);
+	}
+	const agent = path(agentDir ?? (env["PI_CODING_AGENT_DIR"] || "~/.pi/agent"));
+	const chosen = env["PI_CODING_AGENT_SESSION_DIR"] || (await sessionDirSetting(join(agent, "settings.json")));
+	return chosen ? path(chosen) : join(agent, "sessions");
+}
+
+async function sessionDirSetting(file: string): Promise<string | undefined> {
+	try {
+		const { sessionDir } = JSON.parse(await readFile(file, "utf8")) as { sessionDir?: unknown };
+		return typeof sessionDir === "string" ? sessionDir : undefined;
+	} catch {
+		return undefined; // no such file, or one that pi cannot read either
+	}
+}
+
+/** The session files in a directory and in the folders that stand in it; none if there is no such directory. */
+export async function sessionFiles(directory: string): Promise<string[]> {
+	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
+	const names = await list(directory);
+	const inside = await Promise.all(
+		names.map(async (name) => {
+			if (name.endsWith(".jsonl")) return [name];
+			return (await list(join(directory, name)))
+				.filter((file) => file.endsWith(".jsonl"))
+				.map((file) => join(name, file));
+		}),
+	);
+	return inside
+		.flat()
+		.sort()
+		.map((name) => join(directory, name));
+}
+
+/** The lines of a file, those of one chunk at a time. Stops with the signal's reason. */
+export async function* readLines(path: string, buffer: Buffer, signal?: AbortSignal): AsyncGenerator<string[]> {
+	const file = await open(path, "r");
+	try {
+		let rest: Buffer[] = [];
+		let length = 0;
+		const keep = (part: Buffer): void => {
+			if (length < MAX_LINE) rest.push(part);
+			length += part.length;
+		};
+		const take = (): string => {
+			const line = rest.length === 1 ? rest[0] : Buffer.concat(rest);
+			[rest, length] = [[], 0];
+			return line?.toString("utf8") ?? "";
+		};
+		for (;;) {
+			signal?.throwIfAborted();
+			const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+			if (bytesRead === 0) break;
+			const chunk = buffer.subarray(0, bytesRead);
+			const lines: string[] = [];
+			let start = 0;
+			for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+				keep(chunk.subarray(start, end));
+				lines.push(take());
+				start = end + 1;
+			}
+			if (start < bytesRead) keep(Buffer.from(chunk.subarray(start))); // a copy: the buffer is used again
+			yield lines;
+		}
+		if (length > 0) yield [take()];
+	} finally {
+		await file.close();
+	}
+}

@@ -1,0 +1,6 @@
+/** Which limit? Answered from a person's own sessions, which are never written. */
+export { advise, type Advice, type AdviseOptions, type Sample } from "./advise.ts";
+export type { Asked, Figures, Limits, Percentiles, WhatIf } from "./analysis.ts";
+export { parseArguments, type Arguments } from "./arguments.ts";
+export { render, type RenderOptions, type Role } from "./render.ts";
+export type { Meter } from "./session.ts";

@@ -1,0 +1,39 @@
+/** Reads what came from a file and may be anything. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The object that a line holds. */
+export function parse(line: string): Json | undefined {
+	try {
+		const value: unknown = JSON.parse(line);
+		return isObject(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** The text of a message's content, images left out. */
+export function textOf(content: unknown): string {
+	if (typeof content === "string") return content;
+	return list(content)
+		.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : ""))
+		.join("\n");
+}
+
+/** Of a date as ISO 8601 has it, in milliseconds since 1970; long ago if it is none. */
+export function timeOf(value: unknown): number {
+	const ms = typeof value === "string" ? Date.parse(value) : NaN;
+	return Number.isNaN(ms) ? -Infinity : ms;
+}
+
+export function number(value: unknown): number | undefined {
+	return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+export function list(value: unknown): readonly unknown[] {
+	return Array.isArray(value) ? value : [];
+}
+
+export function isObject(value: unknown): value is Json {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

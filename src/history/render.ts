@@ -1,0 +1,215 @@
+/** Advice as text, for a terminal of any width from 40 columns on. */
+import type { Advice } from "./advise.ts";
+import { ENOUGH, type Percentiles } from "./analysis.ts";
+import { METERS, type Meter } from "./session.ts";
+
+/** What a piece of text is, for whoever colours it. `beyond`: above the present limit. */
+export type Role = "heading" | "bar" | "beyond" | "present" | "suggested" | "muted";
+
+export interface RenderOptions {
+	/** Columns; lines are at most 80 long, and made for 40 below that. */
+	readonly width: number;
+	/** Colours text without changing what it says. Default: plain text. */
+	readonly paint?: (role: Role, text: string) => string;
+}
+
+type Row = readonly [cells: readonly string[], role?: Role | undefined];
+
+const SHORT = 40;
+const LONG = 80;
+
+const NAMES: Readonly<Record<Meter, string>> = {
+	turns: "turns",
+	toolCalls: "tool calls",
+	cost: "cost",
+	tokens: "tokens",
+	time: "time",
+};
+
+/** What a limit counts, where its number does not tell. */
+const UNITS: Readonly<Partial<Record<Meter, string>>> = { turns: "turn", toolCalls: "call", tokens: "token" };
+
+/** The whole of it, without a line feed at its end. */
+export function render(advice: Advice, { width, paint = (_role, text) => text }: RenderOptions): string {
+	const columns = width < LONG ? SHORT : LONG;
+	const sections: [heading: string, lines: string[]][] = [
+		["Your prompts", sampleLines(advice).flatMap((line) => wrap(line, columns))],
+		["Spent per prompt", table(percentileRows(advice, columns), columns, paint)],
+		["Turns per prompt", bars(advice, columns, paint)],
+		["What a limit would have done", whatIfLines(advice, columns, paint)],
+		["With and without a person", people(advice).flatMap((line) => wrap(line, columns))],
+		["What the breaker did", breaker(advice).flatMap((line) => wrap(line, columns))],
+		["Suggestion", suggestion(advice).flatMap((line) => wrap(line, columns))],
+	];
+	return sections
+		.filter(([heading, lines]) => lines.length > 0 && (advice.prompts > 0 || heading === "Your prompts"))
+		.map(([heading, lines]) => [paint("heading", heading), ...lines].join("\n"))
+		.join("\n\n");
+}
+
+function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[] {
+	const { directory, project, days, sessions, copies, brokenLines, unreadable } = sample;
+	const what = [
+		project === null ? "" : ` of ${project}`,
+		days === null ? "" : ` of the last ${counted(days, "day")}`,
+	].join("");
+	if (prompts === 0) return [`None${what} in ${directory}.`];
+	const dates = span ? `, ${span.map((at) => new Date(at).toISOString().slice(0, 10)).join(" to ")}` : "";
+	const skipped = [
+		...(brokenLines > 0 ? [counted(brokenLines, "broken line")] : []),
+		...(unreadable > 0 ? [`${counted(unreadable, "file")} without a session`] : []),
+	];
+	return [
+		`${counted(prompts, "prompt")} in ${counted(sessions, "session")}${what}${dates}.`,
+		`Priced: ${count(priced)} of ${count(prompts)}, ${money(spent.cost)} in all.`,
+		...(spent.besides > 0 ? [`Besides these, extensions spent ${money(spent.besides)}.`] : []),
+		...(copies > 0
+			? [`${counted(copies, "copy", "copies")} of prompts in forks and copied files not counted again.`]
+			: []),
+		...(skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : []),
+	];
+}
+
+function percentileRows({ meters }: Advice, columns: number): Row[] {
+	const shown = (["p50", "p90", "p95", "p99", "max"] as const).slice(0, columns === LONG ? 5 : 4);
+	const rows = METERS.flatMap((meter): Row[] => {
+		const of = meters[meter];
+		const show = (value: number | null): string => (value === null ? "–" : amount(meter, value));
+		return of ? [[[NAMES[meter], ...shown.map((name) => show(of[name]))]]] : [];
+	});
+	return [[["", ...shown], "muted"], ...rows];
+}
+
+function bars({ histogram, whatIf }: Advice, columns: number, paint: Paint): string[] {
+	const limit = whatIf.find(({ meter, is }) => meter === "turns" && is === "present")?.limit ?? Infinity;
+	const shown = histogram.slice(0, histogram.findLastIndex(({ prompts }) => prompts > 0) + 1);
+	const most = Math.max(...shown.map(({ prompts }) => prompts));
+	const [left, right] = [7, count(most).length];
+	return shown.map(({ from, to, prompts }) => {
+		const label = to === null ? `${from}+` : from === to ? `${from}` : `${from}–${to}`;
+		const length = Math.ceil((prompts / most) * (columns - left - right - 2));
+		const bar = paint(from > limit ? "beyond" : "bar", "█".repeat(length));
+		return `${label.padStart(left)} ${bar}${length > 0 ? " " : ""}${count(prompts)}`;
+	});
+}
+
+function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint): string[] {
+	if (whatIf.length === 0) return [];
+	const long = columns === LONG;
+	const notes = long
+		? { present: " (now)", suggested: " (suggested)", other: "" }
+		: { present: "*", suggested: "+", other: "" };
+	const rows = whatIf.map(({ meter, limit, is, asked, prompts, finished, beyond }): Row => {
+		const share = asked === 0 ? "–" : percent(finished, asked);
+		const spent = priced > 0 ? money(beyond.cost) : `${short(beyond.turns)} turns`;
+		const cells = long
+			? [`${count(asked)} of ${count(prompts)} (${percent(asked, prompts)})`, share, spent]
+			: [`${asked}/${prompts}`, share.replace(" ", ""), spent];
+		return [[named(meter, limit) + notes[is], ...cells], is === "other" ? undefined : is];
+	});
+	if (long)
+		return table([[["limit", "asked in", "finished anyway", "spent beyond"], "muted"], ...rows], columns, paint);
+	const lines = table([[["limit", "asked", "done", "beyond"], "muted"], ...rows], columns, paint);
+	return [...lines, ...wrap("* now, + suggested; done: finished anyway", columns)];
+}
+
+function people({ people: { attended, headless, unknown } }: Advice): string[] {
+	if (!attended && !headless) return ["These sessions do not tell whether a person was there: pi does not store it."];
+	const line = (who: string, of: Percentiles | null): string[] =>
+		of ? [`${who}: ${counted(of.prompts, "prompt")}, turns p50 ${of.p50}, p95 ${of.p95}, max ${of.max}.`] : [];
+	return [
+		...line("Sessions with a person", attended),
+		...line("Sessions without one", headless),
+		...line("Sessions that do not tell", unknown),
+	];
+}
+
+function breaker({ asked: { outcomes, yes, no, unanswered } }: Advice): string[] {
+	const kinds = Object.entries(outcomes).map(([kind, runs]) => `${count(runs)} ${kind.replaceAll("_", " ")}`);
+	if (kinds.length === 0) return ["No limit has acted in these sessions."];
+	const answers = `${count(yes)} yes, ${count(no)} no, ${count(unanswered)} without an answer`;
+	return [
+		`It asked ${counted(yes + no + unanswered, "time")}: ${answers}.`,
+		`Runs in which a limit acted: ${kinds.join(", ")}.`,
+	];
+}
+
+function suggestion({ prompts, priced, suggestion }: Advice): string[] {
+	if (!suggestion) return [`None: ${counted(prompts, "prompt")}, and at least ${ENOUGH.suggestion} are needed.`];
+	const { turns, cost, time } = suggestion;
+	return [
+		"What 95 of 100 of your prompts stay within, rounded up:",
+		`  /turn-limit ${turns}`,
+		...(cost === null ? [] : [`  /turn-limit cost ${cost.toFixed(2)}`]),
+		...(time === null ? [] : [`  /turn-limit time ${clock(time)}`]),
+		"  /turn-limit save",
+		...(cost === null ? [`No cost: ${count(priced)} priced, and at least ${ENOUGH.suggestion} are needed.`] : []),
+	];
+}
+
+type Paint = NonNullable<RenderOptions["paint"]>;
+
+/** The first column to the left, the others to the right. */
+function table(rows: readonly Row[], columns: number, paint: Paint): string[] {
+	const widths = (rows[0]?.[0] ?? []).map((_, i) => Math.max(...rows.map(([cells]) => cells[i]?.length ?? 0)));
+	const gap = " ".repeat(columns === LONG ? 2 : 1);
+	return rows.map(([cells, role]) => {
+		const line = cells
+			.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+			.join(gap);
+		return role ? paint(role, line) : line;
+	});
+}
+
+function wrap(text: string, columns: number): string[] {
+	const lines: string[] = [];
+	const indent = /^ */.exec(text)?.[0] ?? "";
+	for (const word of text.trim().split(" ")) {
+		const last = lines.at(-1);
+		if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
+		else lines.push(indent + word);
+	}
+	return lines;
+}
+
+function amount(meter: Meter, value: number): string {
+	if (meter === "cost") return money(value);
+	return meter === "time" ? clock(value) : short(value);
+}
+
+function named(meter: Meter, limit: number): string {
+	const unit = UNITS[meter];
+	return amount(meter, limit) + (unit ? ` ${unit}${limit === 1 ? "" : "s"}` : "");
+}
+
+function money(dollars: number): string {
+	if (dollars > 0 && dollars < 0.005) return "<$0.01";
+	return dollars < 99.995 ? `$${dollars.toFixed(2)}` : `$${short(Math.round(dollars))}`;
+}
+
+function clock(seconds: number): string {
+	const all = Math.round(seconds);
+	const [hours, minutes, rest] = [Math.floor(all / 3600), Math.floor((all % 3600) / 60), all % 60];
+	if (hours > 0) return `${hours}h${minutes > 0 && hours < 100 ? `${minutes}m` : ""}`;
+	return minutes > 0 ? `${minutes}m${rest > 0 ? `${rest}s` : ""}` : `${rest}s`;
+}
+
+/** `950`, `12.3k`, `1.5M`. */
+function short(value: number): string {
+	if (value < 10_000) return count(value);
+	const [unit, name] = value < 999_500 ? [1e3, "k"] : [1e6, "M"];
+	return `${(value / unit).toFixed(value < 100 * unit ? 1 : 0)}${name}`;
+}
+
+function count(value: number): string {
+	return value.toLocaleString("en-US");
+}
+
+function counted(value: number, one: string, many = `${one}s`): string {
+	return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+function percent(part: number, all: number): string {
+	const share = (100 * part) / all;
+	return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
+}

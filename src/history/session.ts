@@ -1,0 +1,232 @@
+/** What the entries of one session file tell about its prompts. */
+import { createHash } from "node:crypto";
+import { isObject, list, number, parse, textOf, timeOf, type Json } from "./json.ts";
+
+/**
+ * What is counted.
+ *
+ * - `turns`: model responses. Not counted: the repetition of a failed request, a request without any answer.
+ * - `toolCalls`: calls that the model asked for, and nested ones as far as pi stores them.
+ * - `cost`: as pi stores it, tools, compactions and branch summaries included.
+ * - `tokens`: fresh ones, which are input, output and cache writes.
+ * - `time`: in which the model answered or tools ran. Not counted: everything in between, as a question at the limit.
+ */
+export const METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const;
+
+export type Meter = (typeof METERS)[number];
+
+/** What was spent between one turn's start and the next: US dollars and milliseconds. */
+export type Step = Record<Meter, number>;
+
+/** A record of `turn-limit-outcome`, as far as it can be read. */
+export interface OutcomeRecord {
+	readonly kind: string;
+	readonly continuations: number;
+	/** Of a question that was not answered with a yes: somebody said no. */
+	readonly answered: boolean;
+}
+
+/** Everything from a person's prompt to the next: what was sent while the agent worked, retries and compactions included. */
+export interface Run {
+	/** The same for every copy of the prompt: made from its time and its text. */
+	readonly key: string;
+	/** When the prompt was sent. */
+	readonly at: number;
+	/** False for what an extension started before the first prompt. */
+	readonly prompted: boolean;
+	/** What was spent before the first turn, then one step a turn. */
+	readonly steps: Step[];
+	readonly outcomes: OutcomeRecord[];
+	/** How many entries of the file belong to it. */
+	entries: number;
+	/** The last answer called no tool and was neither interrupted nor a failure. */
+	finished: boolean;
+	/** Whether a person was there; undefined if the session does not tell. */
+	attended: boolean | undefined;
+}
+
+/** Where the conversation stands after an entry. */
+interface Point {
+	readonly run: Run | undefined;
+	/** When the last message was stored: a person's, an answer, a tool result. */
+	readonly end: number;
+	readonly afterTool: boolean;
+}
+
+const START: Point = { run: undefined, end: -Infinity, afterTool: false };
+
+const OUTCOME_ENTRY = "turn-limit-outcome";
+
+/** Anybody can write into a session: other kinds are not ours, and would reach the terminal. */
+const KINDS = ["completed", "wrapped_up", "synthesized", "declined", "exhausted", "interrupted", "failed"];
+
+/** Folds the lines of one session file, version 1 to 3, into its runs. */
+export class Session {
+	header: { readonly id: string; readonly cwd: string } | undefined;
+	/** Lines that are no JSON object. */
+	broken = 0;
+	readonly #runs: Run[] = [];
+	readonly #points = new Map<unknown, Point>();
+	/** Runs of which a turn's request broke off and is made again. */
+	readonly #failed = new Set<Run>();
+	/** Not a session: its first entry is not a header. */
+	#foreign = false;
+	#last = START;
+	#leaf: unknown = null;
+	#attended: boolean | undefined;
+
+	/** The runs so far. */
+	runs(): readonly Run[] {
+		for (const run of this.#runs) run.attended = this.#attended;
+		return this.#runs;
+	}
+
+	add(line: string): void {
+		if (line.trim() === "" || this.#foreign) return;
+		const entry = parse(line);
+		if (!entry) this.broken++;
+		else if (!this.header) this.#open(entry);
+		else if (entry["type"] !== "session") this.#place(entry);
+	}
+
+	#open({ type, id, cwd }: Json): void {
+		if (type === "session" && typeof id === "string") this.header = { id, cwd: typeof cwd === "string" ? cwd : "" };
+		else this.#foreign = true;
+	}
+
+	/** Version 1 has no ids, and a broken line can have held the parent: then an entry follows the one before it. */
+	#place(entry: Json): void {
+		const { id, parentId } = entry;
+		const known = parentId === null ? START : this.#points.get(parentId);
+		if (known && parentId !== this.#leaf) this.#attended ??= true; // a script cannot go back in the tree
+		this.#last = this.#step(known ?? this.#last, entry);
+		this.#leaf = id;
+		this.#points.set(id, this.#last);
+		if (this.#last.run) this.#last.run.entries++;
+	}
+
+	#step(point: Point, entry: Json): Point {
+		const stored = timeOf(entry["timestamp"]);
+		switch (entry["type"]) {
+			case "message":
+				return isObject(entry["message"]) ? this.#message(point, entry["message"], stored) : point;
+			case "compaction":
+			case "branch_summary":
+			case "usage":
+				return this.#charge(point, entry, stored);
+			case "custom_message":
+				return this.#heard(point);
+			case "custom":
+				return this.#custom(point, entry);
+			default:
+				return point;
+		}
+	}
+
+	#message(point: Point, message: Json, stored: number): Point {
+		switch (message["role"]) {
+			case "user":
+				return this.#user(point, message, stored);
+			case "assistant":
+				return this.#answer(point, message, stored);
+			case "toolResult":
+				return this.#result(point, message, stored);
+			case "bashExecution": // a person's `!command`
+				this.#attended ??= true;
+				return this.#heard(point);
+			case "custom":
+			case "hookMessage":
+				return this.#heard(point);
+			default:
+				return point;
+		}
+	}
+
+	/**
+	 * What was sent before the last message was stored is steering or was queued: it belongs to the run. That a tool
+	 * result stands before it does not tell, unless its time is missing: a pi that was killed leaves one, too.
+	 */
+	#user(point: Point, message: Json, stored: number): Point {
+		const sent = number(message["timestamp"]);
+		const queued = sent === undefined ? point.afterTool : sent < point.end;
+		if (queued && point.run?.prompted) this.#attended ??= true;
+		const run = queued && point.run?.prompted ? point.run : this.#start(sent ?? stored, textOf(message["content"]));
+		return this.#heard({ run, end: Math.max(point.end, stored), afterTool: false });
+	}
+
+	#answer(point: Point, message: Json, stored: number): Point {
+		const { stopReason } = message;
+		const content = list(message["content"]);
+		const cutShort = stopReason === "error" || stopReason === "aborted";
+		const run = point.run ?? this.#start(stored, undefined);
+		// An empty message is a request that failed, or one that pi never made because the run was aborted.
+		if (!cutShort || content.length > 0) {
+			if (!this.#failed.delete(run)) run.steps.push(step(1));
+			if (stopReason === "error") this.#failed.add(run);
+		}
+		run.finished = !cutShort && stopReason !== "toolUse";
+		const toolCalls = cutShort ? 0 : content.filter((part) => isObject(part) && part["type"] === "toolCall").length;
+		const time = span(number(message["timestamp"]) ?? point.end, stored);
+		const end = Math.max(point.end, stored);
+		return this.#charge({ run, end, afterTool: false }, message, stored, { toolCalls, time });
+	}
+
+	#result(point: Point, message: Json, stored: number): Point {
+		const nested = message["nestedCalls"];
+		const toolCalls = isObject(nested) ? list(nested["calls"]).length : 0;
+		const end = Math.max(point.end, stored);
+		return this.#charge({ ...point, end, afterTool: true }, message, stored, {
+			toolCalls,
+			time: span(point.end, stored),
+		});
+	}
+
+	/** Something new entered the conversation: the next request repeats none. */
+	#heard(point: Point): Point {
+		if (point.run) this.#failed.delete(point.run);
+		return point;
+	}
+
+	#custom(point: Point, { customType, data }: Json): Point {
+		if (customType !== OUTCOME_ENTRY || !isObject(data)) return point;
+		const [kind, continuations] = [KINDS.find((kind) => kind === data["kind"]), number(data["continuations"]) ?? 0];
+		if (kind === undefined) return point;
+		if (typeof data["attended"] === "boolean") this.#attended = data["attended"];
+		if (continuations > 0 || kind === "declined") this.#attended ??= true;
+		point.run?.outcomes.push({ kind, continuations, answered: data["answered"] !== false });
+		return point;
+	}
+
+	#charge(point: Point, { usage }: Json, stored: number, spent: Partial<Step> = {}): Point {
+		const run = point.run ?? this.#start(stored, undefined);
+		const used = isObject(usage) ? usage : {};
+		const cost = isObject(used["cost"]) ? (number(used["cost"]["total"]) ?? 0) : 0;
+		const tokens = ["input", "output", "cacheWrite"].reduce((sum, name) => sum + (number(used[name]) ?? 0), 0);
+		const last = run.steps.at(-1) ?? step(0);
+		const all = { ...step(0), ...spent, cost, tokens };
+		for (const meter of METERS) last[meter] += all[meter];
+		return { ...point, run };
+	}
+
+	#start(at: number, text: string | undefined): Run {
+		const key = createHash("sha1")
+			.update(`${at} ${text ?? ""}`)
+			.digest("base64");
+		const prompted = text !== undefined;
+		const run: Run = {
+			...{ key, at, prompted, steps: [step(0)], outcomes: [] },
+			...{ entries: 0, finished: false, attended: undefined },
+		};
+		this.#runs.push(run);
+		return run;
+	}
+}
+
+function step(turns: 0 | 1): Step {
+	return { turns, toolCalls: 0, cost: 0, tokens: 0, time: 0 };
+}
+
+function span(from: number, to: number): number {
+	const ms = to - from;
+	return Number.isFinite(ms) && ms > 0 ? ms : 0;
+}

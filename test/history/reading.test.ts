@@ -1,0 +1,481 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, relative } from "node:path";
+import { describe, test } from "node:test";
+import { advise, render, type Advice, type AdviseOptions } from "../../src/history/index.ts";
+import type { Scope } from "../harness/wait.ts";
+import { folder, START, Story } from "./story.ts";
+
+const DAY = 86_400_000;
+
+/** Advice from these files only. */
+function read(t: Scope, files: Record<string, readonly string[]>, options: AdviseOptions = {}): Promise<Advice> {
+	return advise({ sessionDir: folder(t, files), env: {}, ...options });
+}
+
+/** Prompts, turns of the longest, calls, cost and seconds of the dearest and slowest. */
+function figures({ prompts, meters, spent }: Advice): object {
+	const { turns, toolCalls, tokens, time } = meters;
+	return {
+		prompts,
+		turns: turns?.max,
+		calls: toolCalls?.max,
+		cost: spent.cost,
+		tokens: tokens?.max,
+		seconds: time?.max,
+	};
+}
+
+describe("one prompt", () => {
+	const once = { prompts: 1, turns: 3, calls: 2, cost: 0.03, tokens: 300, seconds: 19 };
+	const session = (): Story => new Story().prompt().turns(3);
+
+	test("has its turns, calls, cost, fresh tokens and the time of model and tools", async (t) => {
+		assert.deepEqual(figures(await read(t, { "a.jsonl": session().lines() })), once);
+	});
+
+	test("is read from version 1", async (t) => {
+		assert.deepEqual(figures(await read(t, { "a.jsonl": session().linesOfVersion1() })), once);
+	});
+
+	test("is read from version 1 without the times of messages, where steering follows a tool result", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result().queued().answer().prompt().answer();
+		for (const { message } of story.entries) delete (message as { timestamp?: number }).timestamp;
+		const { prompts, meters } = await read(t, { "a.jsonl": story.linesOfVersion1() });
+		assert.deepEqual([prompts, meters.turns?.max, meters.time?.max], [2, 2, 12.02]);
+	});
+
+	test("is told from steering and from queued messages, which belong to it", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result().queued("steer").turns(1).queued("queued").turns(1);
+		assert.deepEqual(figures(await read(t, { "a.jsonl": story.lines() })), {
+			...{ prompts: 1, turns: 3, calls: 1, cost: 0.03, tokens: 300, seconds: 17 },
+		});
+	});
+
+	test("begins anew with a message that was sent in the very moment in which the answer ended", async (t) => {
+		const story = new Story().prompt().answer();
+		story.clock -= 60_000;
+		assert.equal((await read(t, { "a.jsonl": story.prompt().answer().lines() })).prompts, 2);
+	});
+
+	test("begins anew after a pi that was killed in mid-run, whose last entry is a tool result", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result().prompt().answer();
+		const { prompts, meters } = await read(t, { "a.jsonl": story.lines() });
+		assert.deepEqual([prompts, meters.turns?.max], [2, 1]);
+	});
+
+	test("counts a retried request once, whether or not it broke off in the middle of an answer", async (t) => {
+		const broken = { stopReason: "error", text: "Let me" };
+		const story = new Story().prompt().failure().failure().answer({ calls: 1 }).result();
+		story.answer(broken).failure().answer(broken).answer();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 2);
+	});
+
+	test("counts a request that follows a new message as a turn, whatever failed before it", async (t) => {
+		const steered = new Story().prompt().answer({ calls: 1 }).result();
+		steered.answer({ stopReason: "error", text: "Let me" }).queued().answer();
+		assert.equal((await read(t, { "a.jsonl": steered.lines() })).meters.turns?.max, 3);
+		for (const news of [
+			{ type: "custom_message", content: "more" },
+			{ type: "message", message: { role: "custom" } },
+		]) {
+			const story = new Story().prompt().answer({ stopReason: "error", text: "Let me" }).entry(news).answer();
+			assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 2);
+		}
+	});
+
+	test("counts an answer that was interrupted and the one after it as two turns", async (t) => {
+		const story = new Story().prompt().answer({ stopReason: "aborted" }).answer();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 2);
+	});
+
+	test("does not count the calls of a response that failed", async (t) => {
+		const story = new Story().prompt().answer({ stopReason: "error", calls: 2 }).answer({ calls: 1 }).result().answer();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.toolCalls?.max, 1);
+	});
+
+	test("spends no negative time when the clock was set back", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 });
+		story.clock -= 3_600_000;
+		assert.equal((await read(t, { "a.jsonl": story.result().answer().lines() })).meters.time?.max, 10);
+	});
+
+	test("does not count the message that pi writes for a request it never made", async (t) => {
+		for (const stopReason of ["aborted", "error"]) {
+			const story = new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason, text: "", cost: 0 });
+			assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 1);
+		}
+	});
+
+	test("without any answer is none", async (t) => {
+		const story = new Story().prompt().failure().prompt().answer().prompt();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).prompts, 1);
+	});
+
+	test("is charged for tools, compactions, branch summaries and cache warming, which are no turns", async (t) => {
+		const nested = { usage: { input: 5, output: 6, cacheRead: 900, cacheWrite: 7, cost: { total: 0.5 } } };
+		const story = new Story().prompt().answer({ calls: 1 }).result(nested).charge("compaction");
+		story.charge("usage", 0.001, 0).answer().charge("branch_summary");
+		assert.deepEqual(figures(await read(t, { "a.jsonl": story.lines() })), {
+			...{ prompts: 1, turns: 2, calls: 1, cost: 0.621, tokens: 2218, seconds: 12 },
+		});
+	});
+
+	test("counts calls that tools made", async (t) => {
+		const nestedCalls = { calls: [{ id: "1" }, { id: "2" }], complete: true };
+		const story = new Story().prompt().answer({ calls: 1 }).result({ nestedCalls }).answer();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.toolCalls?.max, 3);
+	});
+
+	test("does not spend the time before it, also if its first answer is lost", async (t) => {
+		const lines = new Story().prompt().answer().prompt().turns(2).lines();
+		const { meters, sample } = await read(t, { "a.jsonl": lines.map((line, i) => (i === 4 ? "{" : line)) });
+		assert.deepEqual([meters.time?.max, meters.time?.p50, sample.brokenLines], [12.01, 5, 1]);
+	});
+
+	test("does not spend the time in which a question was open between two turns", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		story.clock += 3_600_000;
+		assert.equal((await read(t, { "a.jsonl": story.answer().lines() })).meters.time?.max, 12);
+	});
+});
+
+describe("several branches", () => {
+	test("all count, each with its own prompt", async (t) => {
+		const story = new Story().prompt().turns(2);
+		const fork = story.leaf;
+		story.prompt().turns(3).goTo(fork).charge("branch_summary").prompt().turns(4).goTo(null).prompt().turns(5);
+		const { prompts, spent, meters } = await read(t, { "a.jsonl": story.lines() });
+		assert.deepEqual([prompts, meters.turns?.max, spent.cost], [4, 5, 0.19]);
+	});
+
+	test("a message to an earlier tool result is a prompt, although the run went on from there", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		const middle = story.leaf;
+		story.answer().goTo(middle).prompt().answer();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).prompts, 2);
+	});
+});
+
+describe("a prompt that stands in several files counts once", () => {
+	const original = (): Story => new Story("a").prompt("same").turns(3);
+
+	test("in a fork that went on", async (t) => {
+		const story = original();
+		const files = { "a.jsonl": story.prompt().answer().lines(), "b.jsonl": story.fork("b").prompt().turns(2).lines() };
+		const { prompts, spent, sample } = await read(t, files);
+		assert.deepEqual([prompts, spent.cost, sample.copies, sample.sessions], [3, 0.06, 2, 2]);
+	});
+
+	test("in a copy, also one that pi has brought to another version with other ids", async (t) => {
+		const ids = JSON.parse(JSON.stringify(original().lines()).replaceAll("a-", "other-")) as string[];
+		const files = { "a.jsonl": original().lines(), "b.jsonl": original().linesOfVersion1(), "x/c.jsonl": ids };
+		const { prompts, sample } = await read(t, files);
+		assert.deepEqual([prompts, sample.copies, sample.sessions, sample.files], [1, 2, 1, 3]);
+	});
+
+	test("as long as it got, if a copy was made in mid-run, whichever is read first", async (t) => {
+		const lines = original().lines();
+		for (const files of [
+			{ "a.jsonl": lines, "b.jsonl": lines.slice(0, 4) },
+			{ "a.jsonl": lines.slice(0, 4), "b.jsonl": lines },
+		]) {
+			assert.equal((await read(t, files)).meters.turns?.max, 3);
+		}
+	});
+
+	test("but the same words sent at another time are another prompt, and so are other words at the same time", async (t) => {
+		const again = new Story("b", { at: START + 1 }).prompt("same").answer();
+		const other = new Story("c").prompt("other").answer();
+		const old = new Story("d").prompt().answer();
+		Object.assign(old.entries[0]?.["message"] as object, { content: "a string, as older versions stored it" });
+		const stories = { "b.jsonl": again.lines(), "c.jsonl": other.lines(), "d.jsonl": old.lines() };
+		assert.equal((await read(t, { "a.jsonl": original().lines(), ...stories })).prompts, 4);
+	});
+});
+
+describe("what cannot be read", () => {
+	test("broken lines are counted and left out; what follows one follows the entry before it", async (t) => {
+		const lines = new Story().prompt().turns(3).lines();
+		const torn = lines.map((line, i) => (i === 3 ? line.slice(0, 40) : line));
+		const { prompts, meters, sample } = await read(t, { "a.jsonl": [...torn, "", "null", "[]", '{"type":'] });
+		assert.deepEqual([prompts, meters.turns?.max, sample.brokenLines], [1, 3, 4]);
+	});
+
+	test("a last line without its end counts, and one that is still being written is a broken line", async (t) => {
+		const directory = folder(t, { "a.jsonl": new Story().prompt().lines() });
+		const answer = new Story().prompt().answer().lines().at(-1) ?? "";
+		appendFileSync(join(directory, "a.jsonl"), answer.slice(0, 50));
+		assert.equal((await advise({ sessionDir: directory })).sample.brokenLines, 1);
+		appendFileSync(join(directory, "a.jsonl"), answer.slice(50));
+		const { prompts, sample } = await advise({ sessionDir: directory });
+		assert.deepEqual([prompts, sample.brokenLines], [1, 0]);
+	});
+
+	test("entries that hold nothing of what they should change nothing", async (t) => {
+		const story = new Story().prompt().answer();
+		for (const message of [
+			undefined,
+			null,
+			"x",
+			{},
+			{ role: "assistant" },
+			{ role: "user", content: 7 },
+			{ role: "toolResult", nestedCalls: 3 },
+		])
+			story.entry({ type: "message", message });
+		story
+			.entry({ type: "compaction", usage: { cost: "free", input: "many" } })
+			.entry({ type: "custom", customType: "turn-limit-outcome" });
+		story.entry({ type: "something_new", usage: { cost: { total: 5 } } }).entry({ type: "usage", timestamp: 7 });
+		const { prompts, spent } = await read(t, { "a.jsonl": story.lines() });
+		assert.deepEqual([prompts, spent.cost], [1, 0.01]);
+	});
+
+	test("files without a session are counted and left out", async (t) => {
+		const directory = folder(t, {
+			"a.jsonl": new Story().prompt().answer().lines(),
+			"b.jsonl": ['{"type":"message"}'],
+			"c.jsonl": [],
+		});
+		mkdirSync(join(directory, "d.jsonl"));
+		symlinkSync("nowhere", join(directory, "e.jsonl"));
+		const { prompts, sample } = await advise({ sessionDir: directory });
+		assert.deepEqual([prompts, sample.files, sample.unreadable], [1, 1, 4]);
+	});
+
+	test("a pipe is not waited for", async (t) => {
+		const directory = folder(t, {});
+		execFileSync("mkfifo", [join(directory, "a.jsonl")]);
+		assert.equal((await advise({ sessionDir: directory })).sample.unreadable, 1);
+	});
+
+	test("a line of more than 32 MiB is a broken one, and what follows it is read", async (t) => {
+		const [header = "", prompt = "", ...others] = new Story().prompt().turns(2).lines();
+		const endless = others.map((line, i) => (i === 1 ? line.replace("{", `{${" ".repeat(33 * 2 ** 20)}`) : line));
+		const { sample, meters } = await read(t, { "a.jsonl": [header, prompt, ...endless] });
+		assert.deepEqual([sample.brokenLines, meters.turns?.max], [1, 2]);
+	});
+
+	test("a line longer than a chunk of the file is read", async (t) => {
+		const story = new Story().prompt("ä€😀".repeat(100_000)).turns(2);
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 2);
+	});
+});
+
+describe("which sessions", () => {
+	const one = (name: string, options?: { cwd?: string; at?: number }): string[] =>
+		new Story(name, options).prompt(name).answer().lines();
+
+	test("those of the agent directory, in one folder a project", async (t) => {
+		const agentDir = folder(t, {
+			"sessions/--a--/a.jsonl": one("a"),
+			"sessions/--b--/b.jsonl": one("b"),
+			"c.jsonl": one("c"),
+		});
+		assert.equal((await advise({ agentDir, env: {} })).prompts, 2);
+		assert.equal((await advise({ env: { PI_CODING_AGENT_DIR: agentDir } })).prompts, 2);
+	});
+
+	test("the argument is stronger than the variable, the variable than the setting, the setting than the default", async (t) => {
+		const at = folder(t, {
+			"sessions/a.jsonl": one("a"),
+			"set/a.jsonl": one("b"),
+			"env/a.jsonl": one("c"),
+			"arg/a.jsonl": one("d"),
+		});
+		const where = async (options: AdviseOptions): Promise<string> =>
+			(await advise({ agentDir: at, cwd: at, env: {}, ...options })).sample.directory;
+		const env = { PI_CODING_AGENT_SESSION_DIR: "env" };
+		assert.equal(await where({}), join(at, "sessions"));
+		appendFileSync(join(at, "settings.json"), JSON.stringify({ sessionDir: "set" }));
+		assert.equal(await where({}), join(at, "set"));
+		assert.equal(await where({ env }), join(at, "env"));
+		assert.equal(await where({ env, sessionDir: "arg" }), join(at, "arg"));
+		assert.equal(await where({ env: { PI_CODING_AGENT_SESSION_DIR: "" } }), join(at, "set"));
+	});
+
+	test("a path can begin with ~, the home directory", async (t) => {
+		const sessionDir = `~/${relative(homedir(), folder(t, { "a.jsonl": one("a") }))}`;
+		assert.equal((await advise({ sessionDir })).prompts, 1);
+	});
+
+	test("a settings file that cannot be read is as none", async (t) => {
+		const agentDir = folder(t, { "sessions/a.jsonl": one("a"), "settings.json": ["{"] });
+		assert.equal((await advise({ agentDir, env: {} })).prompts, 1);
+	});
+
+	test("a directory that is named and is not there is an error; pi's own may be missing", async (t) => {
+		const at = folder(t, {});
+		await assert.rejects(advise({ sessionDir: "no/such", cwd: at }), {
+			message: "--session-dir: expected a directory, got no/such",
+		});
+		assert.equal((await advise({ agentDir: at, env: {} })).prompts, 0);
+	});
+
+	test("only those of this working directory, if asked", async (t) => {
+		const files = { "x/a.jsonl": one("a", { cwd: "/work" }), "y/b.jsonl": one("b", { cwd: "/work/b" }) };
+		const { prompts, sample } = await read(t, files, { project: true, cwd: folder(t, {}) });
+		assert.deepEqual([prompts, sample.files], [0, 0]);
+		const sessionDir = folder(t, files);
+		assert.equal((await advise({ sessionDir, project: true, cwd: "/work/b" })).prompts, 1);
+	});
+
+	test("only prompts of the last days, if asked, by when they were sent", async (t) => {
+		const story = new Story("a", { at: START }).prompt().answer();
+		story.clock = START + 10 * DAY;
+		const files = { "a.jsonl": story.prompt().answer().lines(), "b.jsonl": one("b") };
+		const now = START + 12 * DAY;
+		const within = async (days: number): Promise<number> => (await read(t, files, { days, now })).prompts;
+		assert.deepEqual([await within(1), await within(2), await within(13)], [0, 1, 3]);
+	});
+
+	test("a file that was last written before these days is not opened", async (t) => {
+		const directory = folder(t, { "a.jsonl": ["no session"], "b.jsonl": one("b") });
+		utimesSync(join(directory, "a.jsonl"), START / 1000, START / 1000);
+		const { sample } = await advise({ sessionDir: directory, days: 1 });
+		assert.deepEqual([sample.unreadable, sample.files], [0, 1]);
+	});
+});
+
+describe("with a person or without", () => {
+	const turns = async (t: Scope, story: Story): Promise<unknown[]> => {
+		const { attended, headless, unknown } = (await read(t, { "a.jsonl": story.lines() })).people;
+		return [attended?.prompts, headless?.prompts, unknown?.prompts];
+	};
+	const plain = (): Story => new Story().prompt().turns(2).prompt().answer();
+
+	test("cannot be told from prompts and answers", async (t) => {
+		assert.deepEqual(await turns(t, plain()), [undefined, undefined, 2]);
+	});
+
+	test("does not show by a second header in the file", async (t) => {
+		const [header = "", ...lines] = plain().lines();
+		const { people } = await read(t, { "a.jsonl": [header, ...lines.slice(0, 3), header, ...lines.slice(3)] });
+		assert.deepEqual([people.attended, people.unknown?.prompts], [null, 2]);
+	});
+
+	test("shows by steering, by a command of the person's own, by going back in the tree, by an answer to a question", async (t) => {
+		const back = plain();
+		for (const story of [
+			new Story().prompt().answer({ calls: 1 }).result().queued().answer().prompt().answer(),
+			plain().bash(),
+			back.goTo(back.entries[1]?.id ?? null).entry({ type: "label" }),
+			plain().goTo(null).entry({ type: "label" }),
+			plain().outcome({ kind: "completed", continuations: 1 }),
+			plain().outcome({ kind: "declined", continuations: 0 }),
+		])
+			assert.deepEqual(await turns(t, story), [2, undefined, undefined]);
+	});
+
+	test("is as the breaker's entry says", async (t) => {
+		const headless = plain().outcome({ kind: "exhausted", continuations: 0, attended: false });
+		assert.deepEqual(await turns(t, headless), [undefined, 2, undefined]);
+		assert.deepEqual(await turns(t, plain().bash().outcome({ kind: "exhausted", attended: false })), [
+			undefined,
+			2,
+			undefined,
+		]);
+	});
+});
+
+test("what the breaker asked and what was answered is read from its entries, once from copies", async (t) => {
+	const spent = { turns: 3, toolCalls: 2, cost: 0.1, meter: "turns", limit: 3 };
+	const story = new Story("a");
+	story
+		.prompt()
+		.turns(3)
+		.outcome({ ...spent, kind: "completed", continuations: 2 });
+	story
+		.prompt()
+		.turns(3)
+		.outcome({ ...spent, kind: "declined", answered: true, continuations: 1 });
+	story
+		.prompt()
+		.turns(3)
+		.outcome({ ...spent, kind: "declined", answered: false, continuations: 0 });
+	story
+		.prompt()
+		.turns(3)
+		.outcome({ ...spent, kind: "wrapped_up", continuations: 0 });
+	story.entry({ type: "custom", customType: "turn-limit", data: { version: 1, values: {} } });
+	const { asked } = await read(t, { "a.jsonl": story.lines(), "b.jsonl": story.fork("b").lines() });
+	assert.deepEqual(asked, { outcomes: { completed: 1, declined: 2, wrapped_up: 1 }, yes: 3, no: 1, unanswered: 1 });
+});
+
+test("an entry of our name with a kind that is not ours is ignored", async (t) => {
+	const story = new Story().prompt().answer().outcome({ kind: "\x1b[2J", continuations: 1 }).outcome({ kind: {} });
+	assert.deepEqual((await read(t, { "a.jsonl": story.lines() })).asked, { outcomes: {}, yes: 0, no: 0, unanswered: 0 });
+});
+
+test("prompts without a time of which a date can be made are counted and can be shown", async (t) => {
+	for (const timestamp of [undefined, "yesterday", 1e300, -5]) {
+		const story = new Story().prompt().answer();
+		for (const entry of story.entries)
+			Object.assign(entry, { timestamp, message: { ...(entry["message"] as object), timestamp } });
+		const advice = await read(t, { "a.jsonl": story.lines() });
+		assert.deepEqual([advice.prompts, advice.span], [1, null]);
+		assert.match(render(advice, { width: 80 }), /^1 prompt in 1 session\.$/m);
+	}
+});
+
+test("what an extension spent before the first prompt stands besides the prompts", async (t) => {
+	const story = new Story().entry({ type: "custom_message", content: "go" }).turns(2).prompt().answer();
+	const files = { "a.jsonl": story.lines(), "b.jsonl": story.fork("b").lines() };
+	const { prompts, spent, sample } = await read(t, files);
+	assert.deepEqual([prompts, spent.cost, spent.besides, sample.copies], [1, 0.01, 0.02, 1]);
+});
+
+test("progress is told file by file", async (t) => {
+	const files = { "a.jsonl": new Story().lines(), "b.jsonl": [], "c.jsonl": new Story().lines() };
+	const seen: unknown[] = [];
+	await read(t, files, { onProgress: (progress) => seen.push(progress) });
+	assert.deepEqual(
+		seen,
+		[1, 2, 3].map((n) => ({ files: n, of: 3 })),
+	);
+});
+
+test("a signal stops it with its reason: before, between two files, and within one", async (t) => {
+	const why = new Error("enough");
+	const long = new Story().prompt("x".repeat(2_000_000)).answer().lines();
+	const sessionDir = folder(t, { "a.jsonl": long, "b.jsonl": long });
+	await assert.rejects(advise({ sessionDir: folder(t, {}), signal: AbortSignal.abort(why) }), why);
+	const between = new AbortController();
+	const seen: number[] = [];
+	const onProgress = ({ files }: { files: number }): void => {
+		seen.push(files);
+		between.abort(why);
+	};
+	await assert.rejects(advise({ sessionDir, signal: between.signal, onProgress }), why);
+	assert.deepEqual(seen, [1]);
+	const within = new AbortController();
+	const reading = advise({ sessionDir, signal: within.signal, onProgress: () => assert.fail("a whole file was read") });
+	setImmediate(() => within.abort(why));
+	await assert.rejects(reading, why);
+});
+
+test("nothing is written: every file keeps its bytes and its time, and none is added", async (t) => {
+	const story = new Story().prompt().turns(3);
+	const directory = folder(t, {
+		"a.jsonl": story.linesOfVersion1(),
+		"x/b.jsonl": story.lines(),
+		"x/c.jsonl": ['{"type":'],
+	});
+	appendFileSync(join(directory, "x/b.jsonl"), '{"type":"mess');
+	const state = (): object =>
+		readdirSync(directory, { recursive: true, encoding: "utf8" })
+			.sort()
+			.map((name) => {
+				const stats = statSync(join(directory, name));
+				const bytes = stats.isFile() ? readFileSync(join(directory, name)) : "";
+				return [name, stats.mtimeMs, stats.ctimeMs, createHash("sha256").update(bytes).digest("hex")];
+			});
+	const before = state();
+	await advise({ sessionDir: directory, days: 3650, now: START });
+	await advise({ sessionDir: directory });
+	assert.deepEqual(state(), before);
+});

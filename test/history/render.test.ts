@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { render } from "../../src/history/index.ts";
+import type { Run } from "../../src/history/session.ts";
+import { check } from "../spec/check.ts";
+import { adviceFrom, example, run, runs } from "./runs.ts";
+
+const page = readFileSync(resolve(import.meta.dirname, "../../docs/advice.md"), "utf8");
+
+/** The code block that begins with a line. */
+function block(first: string): string {
+	return (
+		page
+			.split("```")
+			.find((part) => part.split("\n")[1]?.startsWith(first))
+			?.split("\n")
+			.slice(1, -1)
+			.join("\n") ?? ""
+	);
+}
+
+const NARROW = `Your prompts
+240 prompts in 71 sessions of the last
+30 days, 2026-01-01 to 2026-01-30.
+Priced: 120 of 240, $26.36 in all.
+4 copies of prompts in forks and copied
+files not counted again.
+Skipped: 1 broken line.
+
+Spent per prompt
+             p50   p90   p95   p99
+turns          3    10    16    51
+tool calls     3    10    16    51
+cost       $0.12 $0.40 $0.60 $1.60
+tokens     5,700 19.0k 30.4k 96.9k
+time         39s 2m10s 3m28s 11m3s
+
+Turns per prompt
+      1 0
+      2 ████████████████████ 76
+    3–5 ████████████████████████████ 109
+   6–10 █████████ 33
+  11–15 ███ 9
+  16–25 ██ 6
+  26–40 ██ 4
+  41–60 █ 1
+ 61–100 █ 1
+   101+ █ 1
+
+What a limit would have done
+limit      asked done beyond
+10 turns  22/240  91%  $6.24
+15 turns  13/240  85%  $4.44
+20 turns+  9/240  78%  $3.40
+25 turns*  7/240  86%  $2.68
+40 turns   3/240 100%  $1.32
+60 turns   2/240 100%  $0.52
+$0.60+     6/120  67%  $4.44
+$1.00      3/120  67%  $2.68
+$5.00      0/120    –  $0.00
+5m+        7/240  86%  $2.80
+10m        3/240 100%  $1.04
+30m        1/240 100%  $0.00
+* now, + suggested; done: finished
+anyway
+
+With and without a person
+Sessions with a person: 80 prompts,
+turns p50 3, p95 14, max 51.
+Sessions that do not tell: 160 prompts,
+turns p50 3, p95 16, max 162.
+
+What the breaker did
+It asked 7 times: 7 yes, 0 no, 0 without
+an answer.
+Runs in which a limit acted: 7
+completed.
+
+Suggestion
+What 95 of 100 of your prompts stay
+within, rounded up:
+  /turn-limit 20
+  /turn-limit cost 0.60
+  /turn-limit time 5m
+  /turn-limit save`;
+
+test("80 columns show what docs/advice.md shows", () => {
+	assert.equal(render(example(), { width: 80 }), block("Your prompts"));
+	assert.equal(render(example(), { width: 200 }), block("Your prompts"));
+});
+
+test("40 columns hold the same figures, in shorter words", () => {
+	assert.equal(render(example(), { width: 40 }), NARROW);
+	assert.equal(render(example(), { width: 79 }), render(example(), { width: 40 }));
+});
+
+test("every line fits, whatever the figures are", async () => {
+	const amount = fc.record({
+		...{ toolCalls: fc.nat({ max: 400 }), cost: fc.double({ min: 0, max: 90, noNaN: true }) },
+		...{ tokens: fc.nat({ max: 9e5 }), time: fc.nat({ max: 3e6 }) },
+	});
+	const some = fc.record({
+		turns: fc.integer({ min: 1, max: 150 }),
+		amount,
+		finished: fc.boolean(),
+		often: fc.constantFrom(1, 50, 300),
+	});
+	const limits = fc.record({
+		turns: fc.nat({ max: 500 }),
+		cost: fc.nat({ max: 500 }),
+		toolCalls: fc.nat({ max: 5000 }),
+		tokens: fc.nat({ max: 9e8 }),
+		time: fc.nat({ max: 99_999 }),
+	});
+	const property = fc.property(
+		fc.array(some, { maxLength: 5 }),
+		limits,
+		fc.constantFrom(40, 80),
+		(all, limits, width) => {
+			const many = all.flatMap(({ turns, amount, finished, often }) =>
+				Array<Run>(often).fill(run(turns, amount, { finished })),
+			);
+			for (const line of render(adviceFrom(many, limits), { width }).split("\n"))
+				assert.ok(line.length <= width, `${line.length}: ${line}`);
+		},
+	);
+	await check(property, 100);
+});
+
+describe("colour", () => {
+	test("changes no word", () => {
+		const paint = (_role: string, text: string): string => `\x1b[1m${text}\x1b[0m`;
+		const plain = render(example(), { width: 80, paint }).replaceAll(/\x1b\[\dm/g, "");
+		assert.equal(plain, render(example(), { width: 80 }));
+	});
+
+	test("tells bars beyond the present limit, and the present and the suggested limit, from the others", () => {
+		const seen: [string, string][] = [];
+		render(example(), { width: 80, paint: (role, text) => (seen.push([role, text.trim()]), text) });
+		const of = (role: string): string[] => seen.filter(([one]) => one === role).map(([, text]) => text);
+		assert.equal(of("bar").length, 6);
+		assert.equal(of("beyond").length, 4);
+		assert.match(of("present").join(), /^25 turns \(now\) /);
+		assert.match(of("suggested").join(), /^20 turns \(suggested\) /);
+		assert.equal(of("heading").length, 7);
+	});
+});
+
+test("a bar is beyond the limit only if all its prompts are", () => {
+	const beyond = (turns: number): number => {
+		let bars = 0;
+		render(
+			adviceFrom(
+				runs(30, (i) => i + 1),
+				{ turns },
+			),
+			{ width: 80, paint: (role, text) => ((bars += role === "beyond" ? 1 : 0), text) },
+		);
+		return bars;
+	};
+	assert.deepEqual([beyond(10), beyond(11), beyond(15), beyond(26)], [3, 2, 2, 0]);
+});
+
+test("amounts are shown as people write them", () => {
+	for (const [turn, cells] of [
+		[{ cost: 0.004, tokens: 9_999, time: 59_400 }, ["<$0.01", "9,999", "59s"]],
+		[{ cost: 0.006, tokens: 10_000, time: 60_000 }, ["$0.01", "10.0k", "1m"]],
+		[{ cost: 99.99, tokens: 123_456, time: 3_599_000 }, ["$99.99", "123k", "59m59s"]],
+		[{ cost: 1234.5, tokens: 999_700, time: 3_600_000 }, ["$1,235", "1.0M", "1h"]],
+		[{ cost: 99.996, tokens: 150_000_000, time: 5_460_000 }, ["$100", "150M", "1h31m"]],
+		[{ cost: 12_345, tokens: 0, time: 400_000_000 }, ["$12.3k", "0", "111h"]],
+	] as const) {
+		const text = render(adviceFrom([run(1, turn)]), { width: 80 });
+		const shown = ["cost", "tokens", "time"].map((name) => new RegExp(`^${name} +(\\S+) `, "m").exec(text)?.[1]);
+		assert.deepEqual(shown, cells);
+	}
+});
+
+test("a limit of 1 is one turn", () => {
+	assert.match(
+		render(adviceFrom(runs(3), { turns: 1, toolCalls: 1, tokens: 1 }), { width: 40 }),
+		/^1 turn\* .*\n(.*\n)*^1 call\* .*\n(.*\n)*^1 token\* /m,
+	);
+});
+
+describe("few sessions", () => {
+	test("none at all: says so, with where it looked and for what, and nothing else", () => {
+		const sample = { project: "/work", days: 1 };
+		assert.equal(
+			render(adviceFrom([], { turns: 25 }, sample), { width: 80 }),
+			"Your prompts\nNone of /work of the last 1 day in /sessions.",
+		);
+	});
+
+	test("below 40 there is no suggestion, and it says how many are needed", () => {
+		const text = render(adviceFrom(runs(39)), { width: 80 });
+		assert.match(text, /None: 39 prompts, and at least 40 are needed\.$/);
+		assert.doesNotMatch(text, /\/turn-limit/);
+	});
+
+	test("below 100 there is a dash for p99", () => {
+		assert.match(render(adviceFrom(runs(99)), { width: 80 }), /^turns +1 +1 +1 +– +1$/m);
+		assert.match(render(adviceFrom(runs(100)), { width: 80 }), /^turns +1 +1 +1 +1 +1$/m);
+	});
+
+	test("without prices, what is beyond a limit is shown in turns, and no cost is suggested", () => {
+		const text = render(
+			adviceFrom(
+				runs(50, () => 30, { cost: 0 }),
+				{ turns: 25 },
+			),
+			{ width: 80 },
+		);
+		assert.match(text, /^25 turns \(now\) +50 of 50 \(100 %\) +100 % +250 turns$/m);
+		assert.match(text, /Priced: 0 of 50/);
+		assert.match(text, /No cost: 0 priced, and at least 40 are needed\.$/);
+	});
+});
+
+test("sessions with and without a person are shown apart where they tell", () => {
+	const all = [...runs(2, () => 9), run(4, {}, { attended: true }), run(7, {}, { attended: false })];
+	const text = render(adviceFrom(all), { width: 80 });
+	assert.match(text, /Sessions with a person: 1 prompt, turns p50 4, p95 4, max 4\./);
+	assert.match(text, /Sessions without one: 1 prompt, turns p50 7, p95 7, max 7\./);
+	assert.match(text, /Sessions that do not tell: 2 prompts, turns p50 9, p95 9, max 9\./);
+	assert.match(
+		render(adviceFrom(runs(3)), { width: 80 }),
+		/do not tell whether a person was there: pi does not store it/,
+	);
+});
+
+test("what was asked and answered is shown, with the outcomes of these runs", () => {
+	const outcomes = [
+		{ kind: "wrapped_up", continuations: 0, answered: true },
+		{ kind: "declined", continuations: 2, answered: false },
+		{ kind: "declined", continuations: 0, answered: true },
+	];
+	const text = render(adviceFrom([run(3, {}, { outcomes })]), { width: 80 });
+	assert.match(
+		text,
+		/It asked 4 times: 2 yes, 1 no, 1 without an answer\.\nRuns in which a limit acted: 1 wrapped up, 2 declined\./,
+	);
+});
+
+test("a long name of a directory is not cut", () => {
+	const directory = join("/", ..."a long path with many parts".split(" "), "x".repeat(60));
+	assert.ok(render(adviceFrom([], {}, { directory }), { width: 40 }).includes(`${directory}.`));
+});
+
+test("the shares in docs/advice.md follow from its sums", () => {
+	const rows = [...page.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
+	assert.equal(rows.length, 5);
+	for (const [, limit, beyond, share] of rows) assert.equal(Math.round(Number(beyond) / 3.19), Number(share), limit);
+});
+
+test("docs/advice.md names every field of the advice", () => {
+	const fields = [...page.matchAll(/^\| (`.*?`) \| /gm)].flatMap(([, cell = ""]) =>
+		cell.replaceAll("`", "").split(", "),
+	);
+	for (const field of Object.keys(example())) assert.ok(field === "version" || fields.includes(field), field);
+});
