@@ -13,11 +13,12 @@ import { cli, node } from "../test/harness/index.ts";
 import type { Scope } from "../test/harness/wait.ts";
 import { footprint } from "./footprint.ts";
 import { holding } from "./holding.ts";
+import { ledger } from "./ledger.ts";
 import { scoped } from "./scope.ts";
 import { startup } from "./startup.ts";
 import { turns } from "./turns.ts";
 
-const parts: Record<string, (t: Scope) => Promise<string>> = { holding, startup, turns, footprint };
+const parts: Record<string, (t: Scope) => Promise<string>> = { holding, startup, turns, ledger, footprint };
 
 const wanted = process.argv.slice(2);
 const texts = [

@@ -1,0 +1,362 @@
+/** A ledger whose file is wrong is closed, says why, and loses nothing. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import {
+	chmodSync,
+	chownSync,
+	closeSync,
+	linkSync,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+	writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { suite, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { Fault, Ledger } from "../../src/ledger/port.ts";
+import { defer } from "../harness/wait.ts";
+import { type Sandbox, sandbox } from "./sandbox.ts";
+import { balance, DAY, day, fault, fleet, NOON, tree, TTL } from "./world.ts";
+
+/** A ledger in which a tree of 9 has spent 2, closed again. */
+async function spent(t: TestContext): Promise<Sandbox> {
+	const box = sandbox(t);
+	const ledger = await box.open();
+	await ledger.join(tree({ turns: 9 }));
+	await ledger.settle("before", [tree()], { turns: 2 });
+	ledger.close();
+	return box;
+}
+
+const unharmed = async (ledger: Ledger): Promise<void> => assert.deepEqual(await balance(ledger, tree()), [2, 0, 9]);
+
+/** The names of what stands beside the ledger. */
+const besides = ({ agentDir }: Sandbox): string[] => readdirSync(agentDir).filter((name) => name !== "ledger");
+
+suite("a damaged ledger", () => {
+	const damage: Record<string, (file: string) => void> = {
+		"is overwritten in the middle": (file) => overwrite(file, 1, 3),
+		"is overwritten where opening would not look": (file) => overwrite(file, 3, 1),
+		"is cut off": (file) => truncateSync(file, 6000),
+		"is something else": (file) => writeFileSync(file, "a text of some length, but no database".repeat(100)),
+	};
+	for (const [what, harm] of Object.entries(damage)) {
+		test(`that ${what} is moved aside, reported, and made anew the next time`, async (t) => {
+			const box = await spent(t);
+			harm(box.file);
+			const bytes = readFileSync(box.file);
+			await assert.rejects(box.open(), (error: Error) => {
+				assert.ok(fault("damaged")(error));
+				assert.ok(error.message.includes(join(box.agentDir, ...besides(box))), error.message);
+				return true;
+			});
+			const [aside = ""] = besides(box);
+			assert.deepEqual(readFileSync(join(box.agentDir, aside, "ledger.sqlite")), bytes);
+
+			const ledger = await box.open();
+			await assert.rejects(ledger.read([tree()]), fault("unjoined"));
+			await ledger.join(tree({ turns: 3 }));
+			assert.deepEqual(besides(box), [aside]);
+		});
+	}
+
+	test("is moved aside once, however many find it", async (t) => {
+		const box = await spent(t);
+		damage["is cut off"]?.(box.file);
+		const found = await Promise.allSettled([box.open(), box.open(), box.open()]);
+		const said = found.map((each) => (each.status === "rejected" ? String(each.reason) : "opened"));
+		assert.deepEqual(
+			[/It was moved to/, /Another process has moved it/].map(
+				(pattern) => said.filter((text) => pattern.test(text)).length,
+			),
+			[1, 2],
+			said.join("\n"),
+		);
+		assert.equal(besides(box).length, 1);
+		await (await box.open()).join(tree());
+	});
+
+	test("that another process moves aside is closed for those who have it open", async (t) => {
+		const box = await spent(t);
+		const ledger = await box.open();
+		renameSync(box.directory, `${box.directory}.aside`);
+		await assert.rejects(ledger.settle("a", [tree()], { turns: 1 }), fault("replaced"));
+		await (await box.open()).join(tree());
+		await assert.rejects(ledger.read([tree()]), fault("replaced"), "also when there is a new one");
+	});
+});
+
+test("a ledger that is deleted while it is open is closed", async (t) => {
+	const box = await spent(t);
+	const ledger = await box.open();
+	rmSync(box.directory, { recursive: true });
+	await assert.rejects(ledger.reserve("a", [tree()], { turns: 1 }, TTL), fault("replaced"));
+});
+
+suite("a locked ledger", () => {
+	const lock = (t: TestContext, { file }: Sandbox): DatabaseSync => {
+		const other = new DatabaseSync(file);
+		defer(t, () => other.close());
+		other.exec("BEGIN IMMEDIATE");
+		return other;
+	};
+
+	test("is waited for without holding up the process", async (t) => {
+		const box = await spent(t);
+		const ledger = await box.open();
+		const other = lock(t, box);
+		const settled = ledger.settle("a", [tree()], { turns: 1 });
+		for (let i = 0; i < 100; i++) await setImmediate();
+		other.exec("ROLLBACK");
+		await settled;
+		assert.deepEqual(await balance(ledger, tree()), [3, 0, 9]);
+	});
+
+	test("closes every operation that writes, opening too, and nothing is counted", async (t) => {
+		const box = await spent(t);
+		const ledger = await box.open();
+		const other = lock(t, box);
+		const closed = [
+			box.open(),
+			ledger.join(tree()),
+			ledger.reserve("a", [tree()], { turns: 1 }, TTL),
+			ledger.settle("b", [tree()], { turns: 1 }),
+			ledger.renew(["a"], TTL),
+			ledger.raise("c", tree(), { turns: 1 }),
+		];
+		await Promise.all(closed.map((operation) => assert.rejects(operation, fault("locked"))));
+		await unharmed(ledger);
+		other.exec("ROLLBACK");
+		assert.ok((await ledger.reserve("a", [tree()], { turns: 1 }, TTL)).granted);
+	});
+});
+
+suite("a ledger that cannot be written", () => {
+	for (const what of ["file", "directory"] as const) {
+		test(`because its ${what} is read-only is closed and unharmed`, async (t) => {
+			const box = await spent(t);
+			const mode = lstatSync(box[what]).mode;
+			chmodSync(box[what], mode & ~0o222);
+			await assert.rejects(box.open(), fault("read-only"));
+			chmodSync(box[what], mode);
+			await unharmed(await box.open());
+		});
+	}
+
+	test("because the agent directory is read-only is closed", async (t) => {
+		const box = sandbox(t);
+		asOrdinaryUser(t, box);
+		chmodSync(box.agentDir, 0o500);
+		await assert.rejects(box.open(), fault("read-only"));
+	});
+
+	test("because the disk is full keeps what was counted, can be read, and goes on when there is room", async (t) => {
+		const box = await spent(t);
+		const ledger = await box.open({ maxPages: 12 });
+		let counted = 2;
+		const fill = async (): Promise<void> => {
+			for (; ; counted++) await ledger.settle(`${counted}`.padEnd(500), [tree()], { turns: 1 });
+		};
+		await assert.rejects(fill(), fault("full"));
+		assert.ok(counted > 2);
+		assert.deepEqual(await balance(ledger, tree()), [counted, 0, 9]);
+		const roomy = await box.open();
+		for (let i = 0; i < 2; i++) await roomy.settle(`${counted}`.padEnd(500), [tree()], { turns: 1 });
+		assert.deepEqual(await balance(roomy, tree()), [counted + 1, 0, 9]);
+	});
+});
+
+suite("a ledger is refused", () => {
+	const refused: Record<string, [Fault, RegExp, (box: Sandbox) => void]> = {
+		"if its file is a link": [
+			"unsafe",
+			/is a link/,
+			({ directory, file }) => moveAndLink(file, `${directory}.elsewhere`),
+		],
+		"if its file has a second name": [
+			"unsafe",
+			/is a link/,
+			({ directory, file }) => linkSync(file, `${directory}.elsewhere`),
+		],
+		"if its file is a directory": ["unsafe", /is not a file/, ({ file }) => (rmSync(file), mkdirSync(file))],
+		"if its directory is a link": [
+			"unsafe",
+			/is a link/,
+			({ directory }) => moveAndLink(directory, `${directory}.elsewhere`),
+		],
+		"if its directory is a file": [
+			"unsafe",
+			/is not a directory/,
+			(box) => (rmSync(box.directory, { recursive: true }), touch(box.directory)),
+		],
+		"if its file was made by a newer version": [
+			"unsuited",
+			/newer pi-turn-limit/,
+			({ file }) => run(file, "PRAGMA user_version = 99"),
+		],
+	};
+	for (const [what, [kind, why, harm]] of Object.entries(refused)) {
+		test(what, async (t) => {
+			const box = await spent(t);
+			harm(box);
+			await assert.rejects(box.open(), (error: Error) => fault(kind)(error) && why.test(error.message));
+			assert.deepEqual(
+				besides(box).filter((name) => name.includes("damaged")),
+				[],
+			);
+		});
+	}
+
+	test("if it is outside of the agent directory, also by a link on the way", async (t) => {
+		const { agentDir, open } = sandbox(t);
+		const outside = join(dirname(agentDir), "outside");
+		mkdirSync(outside);
+		symlinkSync(outside, join(agentDir, "way"));
+		for (const directory of [join(outside, "ledger"), join(agentDir, "../ledger"), join(agentDir, "way/ledger")])
+			await assert.rejects(open({ directory }), fault("unsafe"));
+		assert.deepEqual(readdirSync(outside), []);
+	});
+
+	test("if it belongs to somebody else", async (t) => {
+		const box = await spent(t);
+		asOrdinaryUser(t, box);
+		await assert.rejects(box.open({ directory: "/usr/ledger", within: "/usr" }), fault("read-only"));
+		await assert.rejects(box.open({ directory: "/usr", within: "/" }), fault("unsafe"));
+	});
+
+	for (const [name, type] of Object.entries({ NFS: 0x6969, CIFS: 0xff534d42, "9P": 0x01021997, FUSE: 0x65735546 })) {
+		test(`on a file system of ${name}, and by its name`, async (t) => {
+			const { open } = sandbox(t);
+			for (const typeOf of [() => type, () => type | 0])
+				await assert.rejects(
+					open({ typeOf }),
+					(error) => fault("unsuited")(error) && (error as Error).message.includes(name),
+				);
+		});
+	}
+});
+
+test("an agent directory that is itself behind a link is fine", async (t) => {
+	const { agentDir, open } = sandbox(t);
+	const link = `${agentDir}.link`;
+	symlinkSync(agentDir, link);
+	await (await open({ directory: join(link, "ledger"), within: link })).join(tree());
+});
+
+test("nobody else can read a ledger, and one that others could read is closed to them", async (t) => {
+	const box = sandbox(t);
+	const umask = process.umask(0);
+	defer(t, () => process.umask(umask));
+	mkdirSync(box.directory, 0o755);
+	writeFileSync(box.file, "", { mode: 0o644 });
+	const ledger = await box.open();
+	await ledger.join(tree());
+	const modes = [box.directory, box.file, `${box.file}-wal`, `${box.file}-shm`].map((path) => lstatSync(path).mode);
+	assert.deepEqual(
+		modes.map((mode) => (mode & 0o777).toString(8)),
+		["700", "600", "600", "600"],
+	);
+});
+
+suite("what is old", () => {
+	const accounts = Array.from({ length: 150 }, (_, i) => tree({}, `${i}`));
+
+	test("is forgotten on opening: trees, days and ids unused for a week, except for a hundred", async (t) => {
+		const box = sandbox(t);
+		const clock = { now: NOON };
+		const first = await box.open({ now: () => clock.now });
+		await first.join(fleet());
+		for (const account of accounts) {
+			await first.join(account);
+			await first.settle(`${clock.now++}`, [account, fleet()], { turns: 1 });
+			await first.reserve(`h${clock.now++}`, [account], { turns: 1 }, TTL);
+		}
+		clock.now = NOON + 7 * DAY;
+		await box.open({ now: () => clock.now });
+		assert.equal((await first.read(accounts)).length, 150);
+		await first.settle("late", [accounts[0]!], { turns: 1 });
+		clock.now += DAY;
+		const ledger = await box.open({ now: () => clock.now });
+		await assert.rejects(ledger.read([accounts[50]!]), fault("unjoined"));
+		assert.equal((await ledger.read(accounts.slice(51))).length, 99);
+		assert.deepEqual(await balance(ledger, accounts[0]!), [3, 0, "unlimited"]);
+		assert.deepEqual(await balance(ledger, fleet()), [150, 0, "unlimited"]);
+		const left = (table: string): unknown => run(box.file, `SELECT COUNT(*) AS n FROM ${table}`);
+		assert.deepEqual(["accounts", "meters", "holds", "done"].map(left), [101, 101, 100, 1]);
+	});
+
+	test("is not forgotten because the clock is wrong for a while", async (t) => {
+		const box = sandbox(t);
+		await (await box.open({ now: () => NOON })).settle("a", [day()], { turns: 1 });
+		await box.open({ now: () => NOON + 400 * DAY });
+		assert.deepEqual(await balance(await box.open({ now: () => NOON }), day()), [1, 0, "unlimited"]);
+	});
+});
+
+suite("somebody's own program", () => {
+	const program = `
+		const { openSqlite } = await import(process.argv[1]);
+		process.emitWarning("one of the program");
+		await openSqlite({ directory: process.argv[2] + "/ledger", within: process.argv[2] });
+		process.emitWarning("another of the program");
+	`;
+	const execute = async (t: TestContext, ...flags: string[]): Promise<string> => {
+		const args = [...flags, "--input-type=module", "-e", program, import.meta.resolve("../../src/ledger/sqlite.ts")];
+		return (await promisify(execFile)(process.execPath, [...args, sandbox(t).agentDir])).stderr;
+	};
+
+	test("reads no warning of Node about SQLite, and all others", async (t) => {
+		const warnings = (await execute(t)).split("\n").filter((line) => line.includes("Warning:"));
+		assert.deepEqual(
+			warnings.map((line) => line.replace(/^\(node:\d+\) /, "")),
+			["Warning: one of the program", "Warning: another of the program"],
+		);
+	});
+
+	test("is told if its Node has no SQLite", async (t) => {
+		await assert.rejects(execute(t, "--no-experimental-sqlite"), /LedgerError: The ledger needs SQLite: Node 22\.13/);
+	});
+});
+
+/** What a first row says; the file is not open afterwards. */
+function run(file: string, sql: string): unknown {
+	const database = new DatabaseSync(file);
+	const [row = {}] = database.prepare(sql).all();
+	database.close();
+	return Object.values(row)[0];
+}
+
+function overwrite(file: string, page: number, pages: number): void {
+	const open = openSync(file, "r+");
+	writeSync(open, Buffer.alloc(pages * 4096, 0xa5), 0, pages * 4096, page * 4096);
+	closeSync(open);
+}
+
+function touch(path: string): void {
+	writeFileSync(path, "");
+}
+
+function moveAndLink(path: string, elsewhere: string): void {
+	renameSync(path, elsewhere);
+	symlinkSync(elsewhere, path);
+}
+
+/** Root may write everything, so what is read-only has to be met as somebody else. */
+function asOrdinaryUser(t: TestContext, { agentDir, directory, file }: Sandbox): void {
+	if (process.geteuid?.() !== 0) return;
+	chmodSync(dirname(agentDir), 0o755);
+	for (const path of [agentDir, directory, file])
+		if (lstatSync(path, { throwIfNoEntry: false })) chownSync(path, 65534, 65534);
+	process.seteuid?.(65534);
+	defer(t, () => process.seteuid?.(0));
+}

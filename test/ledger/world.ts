@@ -1,0 +1,38 @@
+/** What the tests of the ledger share: accounts, a clock, a look at a balance. */
+import type { TestContext } from "node:test";
+import { type Account, type Amounts, type Fault, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+
+export const MINUTE = 60_000;
+export const DAY = 24 * 60 * MINUTE;
+export const TTL = MINUTE;
+
+/** 2026-02-03, noon in UTC. */
+export const NOON = Date.UTC(2026, 1, 3, 12);
+
+/** Opens the same store, an empty one at first, once more. Its clock is `now`. */
+export type Open = () => Promise<Ledger>;
+export type Make = (t: TestContext, now: () => number) => Open | Promise<Open>;
+
+export const tree = (caps: Amounts = {}, name = "t"): Account => ({ scope: "tree", name, caps });
+export const fleet = (caps: Amounts = {}) => ({ scope: "fleet", name: "f", caps }) as const satisfies Account;
+export const day = (caps: Amounts = {}, zone = "UTC") => ({ scope: "day", zone, caps }) as const satisfies Account;
+
+/** How an error has to look. */
+export const fault = (kind: Fault) => (error: unknown) => error instanceof LedgerError && error.kind === kind;
+
+export interface World {
+	readonly ledger: Ledger;
+	/** The same store, opened once more. */
+	readonly other: Ledger;
+	readonly clock: { now: number };
+}
+
+/** `[used, held, cap]`, undefined for a meter without any. */
+export async function balance(
+	ledger: Ledger,
+	account: Account,
+	meter = "turns",
+): Promise<readonly [number, number, number | "unlimited"] | undefined> {
+	const found = (await ledger.read([account]))[0]?.meters[meter];
+	return found && [found.used, found.held, found.cap];
+}
