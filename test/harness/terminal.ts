@@ -35,11 +35,20 @@ export class Terminal {
 	readonly #watch = new Watch(() => this.screen());
 	#code: number | undefined;
 	#title = "";
+	/** How often the bell has rung. */
+	bells = 0;
+	/** The program status that pi has reported (OSC 7501), in that order. */
+	readonly reports: string[] = [];
 
 	constructor(t: Scope, { file, args, cwd, env }: Command, { cols = 120, rows = 40 }: TerminalOptions) {
 		this.#emulator = new xterm.Terminal({ cols, rows, allowProposedApi: true });
 		this.#pty = spawn(file, args, { name: "xterm-256color", cols, rows, cwd, env });
 		this.#emulator.onTitleChange((title) => (this.#title = title));
+		this.#emulator.onBell(() => {
+			this.bells++;
+			this.#watch.changed();
+		});
+		this.#emulator.parser.registerOscHandler(7501, (report) => this.reports.push(report) > 0);
 		this.#emulator.onData((reply) => this.#pty.write(reply));
 		this.#pty.onData((data) => this.#emulator.write(data, () => this.#watch.changed()));
 		this.#pty.onExit(({ exitCode }) => {
@@ -68,6 +77,22 @@ export class Terminal {
 		return this.#emulator.buffer.active;
 	}
 
+	/** The colour of the first such text on the screen, which must not come after wide characters. */
+	colour(text: string): string {
+		const { buffer } = this;
+		const rows = Array.from({ length: this.#emulator.rows }, (_, row) => buffer.getLine(buffer.baseY + row));
+		const line = rows.find((row) => row?.translateToString(true).includes(text));
+		const cell = line?.getCell(line.translateToString(true).indexOf(text));
+		if (!cell) throw new Error(`Not on the screen: ${text}\n${this.screen()}`);
+		return cell.isFgDefault() ? "default" : String(cell.getFgColor());
+	}
+
+	/** Changes the size of the terminal. */
+	resize(cols: number, rows: number): void {
+		this.#emulator.resize(cols, rows);
+		this.#pty.resize(cols, rows);
+	}
+
 	/** Waits until the screen shows the text; gives the screen. */
 	shows(text: string | RegExp): Promise<string> {
 		return this.#watch.until(`${String(text)} on the screen`, () => this.#has(text) && this.screen());
@@ -76,6 +101,11 @@ export class Terminal {
 	/** Waits until the screen no longer shows the text; gives the screen. */
 	lacks(text: string | RegExp): Promise<string> {
 		return this.#watch.until(`a screen without ${String(text)}`, () => !this.#has(text) && this.screen());
+	}
+
+	/** Waits until the bell has rung. */
+	async rings(): Promise<void> {
+		await this.#watch.until("bell", () => this.bells > 0);
 	}
 
 	/** Types text; `\r` is the Enter key. */

@@ -1,0 +1,249 @@
+/**
+ * A list of choices in the terminal that nobody answers by accident. An overlay has the keys, because focus comes back
+ * to it after another extension's dialog; a widget above the editor shows the list, so the editor stays in sight.
+ */
+import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import {
+	type Component,
+	Editor,
+	type Key,
+	type Keybindings,
+	type Kit,
+	type List,
+	OPENED,
+	Pause,
+	press,
+	readKey,
+	type Tui,
+} from "./keys.ts";
+import { type Choice, type Dialog, leastRows, panel, type View } from "./panel.ts";
+
+export type { Choice, Dialog };
+
+export type Reply =
+	| { readonly kind: "picked"; readonly id: string; readonly text?: string }
+	/** Escape or Ctrl+C. */
+	| { readonly kind: "dismissed" }
+	/** The signal aborted. */
+	| { readonly kind: "withdrawn" };
+
+export interface Options {
+	readonly signal?: AbortSignal | undefined;
+	/** Rings the terminal's bell once, when the dialog opens. Default: true. */
+	readonly ring?: boolean;
+	/** Milliseconds without a key until answers count, and until a typed answer is taken. */
+	readonly pace?: { readonly quiet: number; readonly typed: number };
+}
+
+export type DialogUI = Pick<ExtensionUIContext, "custom" | "setWidget" | "getEditorText" | "pasteToEditor" | "theme">;
+
+type Handle = ReturnType<Tui["showOverlay"]>;
+
+interface Asking {
+	readonly choice: Choice;
+	readonly input: InstanceType<Kit["Input"]>;
+}
+
+interface Screen {
+	readonly ui: DialogUI;
+	readonly kit: Kit;
+	readonly tui: Tui;
+	readonly keybindings: Keybindings;
+	readonly settle: (end: Reply | Error) => void;
+}
+
+const PACE = { quiet: 800, typed: 500 };
+
+let opened = 0;
+
+/** Rows around the dialog and the editor: pi's footer, a blank line, another widget. */
+const SURROUNDINGS = 5;
+
+/** Shows the dialog until it is answered. Rejects where the host cannot show it. */
+export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Reply> {
+	// Not at the top: a program that embeds pi loads us too, and need not resolve this.
+	const kit = await import("@earendil-works/pi-tui");
+	if (options.signal?.aborted) return { kind: "withdrawn" };
+	let open: OpenDialog | undefined;
+	const end = await ui.custom<Reply | Error | undefined>(
+		(tui, _theme, keybindings, settle) =>
+			(open = new OpenDialog({ ui, kit, tui, keybindings, settle }, dialog, options)),
+		{ overlay: true, overlayOptions: { anchor: "top-left", width: "100%" }, onHandle: (handle) => open?.shown(handle) },
+	);
+	// Without a terminal pi answers at once, with nothing.
+	if (end === undefined) throw new Error("pi cannot show a dialog here.");
+	if (end instanceof Error) throw end;
+	return end;
+}
+
+/** The overlay, which gets the keys. If it fails, the dialog fails, and pi goes on. */
+class OpenDialog implements Component {
+	readonly #screen: Screen;
+	readonly #dialog: Dialog;
+	readonly #options: Options;
+	readonly #editor: Editor;
+	readonly #widget = `turn-limit:dialog-${++opened}`;
+	readonly #pause = new Pause();
+	readonly #answers: readonly (readonly string[])[];
+	readonly #withdraw = (): void => this.#close({ kind: "withdrawn" });
+	#list: List = OPENED;
+	#asking: Asking | undefined;
+	#handle: Handle | undefined;
+	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */
+	#heir: Component | undefined;
+	#hasKeys = false;
+	#isClosed = false;
+
+	constructor(screen: Screen, dialog: Dialog, options: Options) {
+		this.#screen = screen;
+		this.#dialog = dialog;
+		this.#options = options;
+		this.#answers = dialog.choices.map(({ typed = [] }) => typed);
+		this.#editor = new Editor(screen.ui, screen.kit, screen.tui);
+		this.#editor.find();
+		const render = (width: number): string[] => this.#draw("widget", width);
+		screen.ui.setWidget(this.#widget, () => ({ render, invalidate() {} }));
+		options.signal?.addEventListener("abort", this.#withdraw, { once: true });
+	}
+
+	/** pi has given it the keys. */
+	shown(handle: Handle): void {
+		this.#handle = handle;
+		if (this.#options.ring !== false) this.#screen.tui.terminal.write("\x07");
+		this.#report({ state: "blocked", kind: "question", message: this.#dialog.title });
+	}
+
+	invalidate(): void {}
+
+	render(width: number): string[] {
+		return this.#draw("overlay", width);
+	}
+
+	/** pi sets this when another dialog takes the keys, and when they are back. */
+	get focused(): boolean {
+		return this.#hasKeys;
+	}
+
+	set focused(has: boolean) {
+		if (has === this.#hasKeys || this.#isClosed) return;
+		this.#hasKeys = has;
+		this.#guard(() => (has ? this.#wait() : this.#yield()));
+	}
+
+	handleInput(data: string): void {
+		this.#guard(() => {
+			if (this.#is(data, "tui.input.copy")) this.#close({ kind: "dismissed" });
+			else if (this.#asking) this.#type(data, this.#asking);
+			else if (this.#is(data, "tui.select.cancel")) this.#close({ kind: "dismissed" });
+			else this.#press(readKey(this.#screen.kit, this.#screen.keybindings, data), data);
+		});
+	}
+
+	#press(key: Key | undefined, data = ""): void {
+		if (!key) return;
+		const { list, spill = "", pass, take } = press(this.#list, key, this.#answers, this.#editor.hasText);
+		this.#list = list;
+		for (const letter of spill) this.#editor.type(letter);
+		if (pass) this.#editor.type(data);
+		this.#wait();
+		const choice = take === undefined ? undefined : this.#dialog.choices[take];
+		if (choice) this.#take(choice);
+		this.#screen.tui.requestRender();
+	}
+
+	#take(choice: Choice): void {
+		if (choice.asks === undefined) return this.#close({ kind: "picked", id: choice.id });
+		const input = new this.#screen.kit.Input();
+		input.focused = true;
+		this.#asking = { choice, input };
+	}
+
+	/** A key for the line of input. */
+	#type(data: string, { choice, input }: Asking): void {
+		const text = input.getValue().trim();
+		if (this.#is(data, "tui.select.cancel")) this.#asking = undefined;
+		// pi's line drops the line breaks of a paste, and with them the blanks between words.
+		else if (!this.#is(data, "tui.input.submit")) input.handleInput(data.replace(/[\r\n]+/g, " "));
+		else if (text) this.#close({ kind: "picked", id: choice.id, text });
+	}
+
+	#is(data: string, binding: Parameters<Keybindings["matches"]>[1]): boolean {
+		return this.#screen.keybindings.matches(data, binding);
+	}
+
+	#wait(): void {
+		const { counts, held } = this.#list;
+		const { quiet, typed } = this.#options.pace ?? PACE;
+		if (counts && !held) this.#pause.cancel();
+		else this.#pause.after(held ? typed : quiet, () => this.#guard(() => this.#press({ type: "pause" })));
+	}
+
+	/** Another dialog, or the editor, has the keys. */
+	#yield(): void {
+		this.#pause.cancel();
+		for (const letter of this.#list.held) this.#editor.type(letter);
+		this.#list = { ...OPENED, row: this.#list.row };
+		queueMicrotask(() => this.#guard(() => this.#reclaim()));
+	}
+
+	/** pi gives the keys to the editor when a dialog closes that was open before this one. */
+	#reclaim(): void {
+		const editor = this.#editor.find();
+		if (this.#hasKeys || this.#isClosed || !editor) return;
+		this.#heir = editor;
+		this.#handle?.focus();
+	}
+
+	#draw(place: "widget" | "overlay", width: number): string[] {
+		return this.#guard(() => this.#lines(place, width)) ?? [];
+	}
+
+	/** In a terminal that is too low for the dialog and the editor, the dialog covers the editor. */
+	#lines(place: "widget" | "overlay", width: number): string[] {
+		const { ui, kit, tui } = this.#screen;
+		const { rows } = tui.terminal;
+		const view = this.#view();
+		const room = rows - SURROUNDINGS - this.#editor.rows(width);
+		const fits = !view.hasKeys || room >= leastRows(view);
+		if (this.#isClosed || fits !== (place === "widget")) return [];
+		return panel(kit, ui.theme, view, width, fits ? room : rows);
+	}
+
+	#view(): View {
+		const view = { dialog: this.#dialog, list: this.#list, hasText: this.#editor.hasText, hasKeys: this.#hasKeys };
+		if (!this.#asking) return view;
+		const { choice, input } = this.#asking;
+		return { ...view, input: { asks: choice.asks ?? "", render: (width) => input.render(width) } };
+	}
+
+	/** Lets the terminal show that pi waits. pi itself reports this only of dialogs in the editor's place. */
+	#report(status: object): void {
+		const { terminal }: { terminal: object & { setProgramStatus?: (status: object) => void } } = this.#screen.tui;
+		terminal.setProgramStatus?.({ app: "pi", ...status });
+	}
+
+	#guard<T>(act: () => T): T | undefined {
+		try {
+			return act();
+		} catch (error) {
+			this.#close(error instanceof Error ? error : new Error(String(error)));
+			return undefined;
+		}
+	}
+
+	#close(end: Reply | Error): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#pause.cancel();
+		this.#options.signal?.removeEventListener("abort", this.#withdraw);
+		const { ui, tui, settle } = this.#screen;
+		// Before pi 1.5.0 `settle` removes the topmost overlay, which may be another extension's. So it gets an empty one.
+		this.#handle?.hide();
+		const spare = tui.showOverlay({ render: () => [], invalidate() {} }, { nonCapturing: true });
+		settle(end);
+		spare.hide();
+		if (this.#hasKeys && this.#heir) tui.setFocus(this.#heir);
+		this.#report({ state: "working" });
+		ui.setWidget(this.#widget, undefined);
+	}
+}
