@@ -3,7 +3,12 @@
  * In a terminal it is pi itself, and the model tells what to press. Without one it tells a story and ends.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { endless, host, type HostOptions, mark, type Reply, type Request, text, times } from "../test/harness/index.ts";
+import type { HostOptions } from "../test/harness/host.ts";
+import { endless, mark, type Reply, type Request, text, times } from "../test/harness/model.ts";
+import { bringHost, newest } from "./hosts.js";
+
+process.env["PI_TEST_HOST"] ||= await bringHost(newest);
+const { host } = await import("../test/harness/host.ts"); // reads PI_TEST_HOST when it is loaded
 
 let undo = (): unknown => undefined;
 let ending: Promise<void> | undefined;

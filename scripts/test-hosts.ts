@@ -9,7 +9,7 @@
 import { availableParallelism } from "node:os";
 import { dirname, relative } from "node:path";
 import { run } from "node:test";
-import { bringHost, bringNode } from "./hosts.ts";
+import { bringHost } from "./hosts.js";
 
 interface Host {
 	/** The version; if not given, the one that is installed. */
@@ -22,20 +22,22 @@ interface Host {
 const root = dirname(import.meta.dirname);
 
 const facts = ["test/facts/*.test.ts", "test/harness/*.test.ts"];
-const all = [...facts, "test/pi/*.test.ts"];
+const alone = [...facts, "test/pi/*.test.ts"];
+const all = [...alone, "test/company/*.test.ts"];
 
 const hosts: Record<string, Host> = {
 	"0.87.1": { tests: facts },
 	"1.3.0": { pi: "1.3.0", tests: all },
 	"1.5.0": { pi: "1.5.0", tests: all },
-	"1.5.0-node-24": { pi: "1.5.0", node: 24, tests: all },
-	"0.85.1": { pi: "0.85.1", tests: ["test/hosts/too-old.ts"] },
+	"1.5.0-node-24": { pi: "1.5.0", node: 24, tests: alone },
+	"0.86.1": { pi: "0.86.1", tests: ["test/hosts/*.ts"] },
+	"0.85.1": { pi: "0.85.1", tests: ["test/hosts/*.ts"] },
 };
 
 /** Runs the tests of one host; tells which failed and why, and the sum in one line. Gives whether all passed. */
 async function passes(name: string, { pi, node, tests }: Host): Promise<boolean> {
 	process.env["PI_TEST_HOST"] = pi === undefined ? "" : await bringHost(pi);
-	process.env["PI_TEST_NODE"] = node === undefined ? process.execPath : await bringNode(node);
+	process.env["PI_TEST_NODE"] = node === undefined ? process.execPath : await bringHost(`node-${node}`);
 	let passed = 0;
 	let failed = 0;
 	const started = Date.now();

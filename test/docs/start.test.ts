@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { newest } from "../../scripts/hosts.js";
 import { root, Terminal } from "../harness/index.ts";
 import { defer } from "../harness/wait.ts";
 
@@ -16,8 +17,19 @@ function surroundings(t: TestContext): { env: Record<string, string>; left: () =
 	return { env, left: () => readdirSync(folder).filter((name) => name.startsWith("pi-test-")) };
 }
 
-function start(t: TestContext, env: Record<string, string>) {
-	const npm = spawn("npm", ["start"], { cwd: root, env, stdio: ["ignore", "pipe", "inherit"], detached: true });
+/** A clone that holds no package and no host but the newest pi. */
+function clone(t: TestContext): string {
+	const folder = mkdtempSync(join(tmpdir(), "pi-clone-"));
+	defer(t, () => rmSync(folder, { recursive: true, force: true }));
+	const local = [".git", ".hosts", "node_modules"].map((name) => join(root, name));
+	cpSync(root, folder, { recursive: true, filter: (path) => !local.includes(path) });
+	mkdirSync(join(folder, ".hosts"));
+	symlinkSync(join(root, ".hosts", newest), join(folder, ".hosts", newest));
+	return folder;
+}
+
+function start(t: TestContext, env: Record<string, string>, cwd = root) {
+	const npm = spawn("npm", ["start"], { cwd, env, stdio: ["ignore", "pipe", "inherit"], detached: true });
 	defer(t, () => isAlive(npm.pid) && process.kill(-(npm.pid as number), "SIGKILL"));
 	npm.stdout.setEncoding("utf8");
 	return npm;
@@ -32,13 +44,13 @@ function isAlive(pid: number | undefined): boolean {
 	}
 }
 
-test("npm start without a terminal tells the story, each step with its exit code, and exits with 0", async (t) => {
+test("npm start without a terminal tells the story, each step with its exit code, and needs nothing but the newest pi", async (t) => {
 	const { env, left } = surroundings(t);
-	const npm = start(t, env);
+	const npm = start(t, env, clone(t));
 	let told = "";
 	npm.stdout.on("data", (part: string) => (told += part));
 	assert.deepEqual(await once(npm, "close"), [0, null]);
-	assert.deepEqual(told.match(/exit code {2}\d+/g), ["exit code  53", "exit code  0", "exit code  53"]);
+	assert.deepEqual(told.match(/exit code {2}\d+/g), ["exit code  53", "exit code  54", "exit code  53"]);
 	assert.match(told, /to model {3}Only 2 turns left in this run/);
 	assert.match(told, /answer {5}yes\n[^]*answer {5}no\n {2}told {7}Agent aborted by user/);
 	assert.deepEqual(left(), []);
