@@ -16,8 +16,11 @@ export default defineConfig(
 			"@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
 		},
 	},
-	{ files: ["examples/**"], ...tseslint.configs.disableTypeChecked },
+	{ files: ["examples/**", "scripts/*.js"], ...tseslint.configs.disableTypeChecked },
+	{ files: ["src/**"], rules: { "max-lines": ["error", 250] } },
 	{ files: ["src/core/**"], rules: { "no-restricted-imports": ["error", { patterns: [outside] }] } },
+	{ files: ["src/ledger/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../*"] }] } },
+	{ files: ["src/history/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../*"] }] } },
 	{ files: ["src/settings/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../pi/*"] }] } },
 	{
 		files: ["test/**"],

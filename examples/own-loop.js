@@ -1,7 +1,8 @@
-// The breaker without pi, around a loop of one's own: events in, effects out.
-import { create, transition, wording } from "pi-turn-limit/core";
+// The breaker without pi, around a loop of one's own: events and requests in, decisions and effects out.
+import { create, decide, METER_IDS, transition } from "pi-turn-limit/core";
 
-const limits = { turns: { max: 5, policy: "abort" }, toolCalls: { max: "unlimited", policy: "abort" } };
+const unlimited = METER_IDS.map((id) => [id, { max: "unlimited", policy: "abort" }]);
+const limits = { ...Object.fromEntries(unlimited), turns: { max: 5, policy: "abort" } };
 let state = create({ attended: false, limits, grace: 2 });
 
 function send(event) {
@@ -10,19 +11,26 @@ function send(event) {
 	return effects;
 }
 
+/** True only if the gate says so. */
+function isAdmitted(request) {
+	const [next, decision] = decide(state, request);
+	state = next;
+	return decision === "admit";
+}
+
 /** Stands for a model: it works for ever, unless it is told to wrap up and obeys. */
 function model(messages, obeys) {
-	return obeys && messages.some((text) => text.includes("closing report")) ? "report" : "work";
+	return obeys && messages.includes("Wrap up.") ? "report" : "work";
 }
 
 for (const obeys of [true, false]) {
 	const messages = ["Do it."];
 	send({ type: "prompted" });
 	let goesOn = true;
-	while (goesOn && !send({ type: "turn_requested" }).some(({ type }) => type === "abort")) {
+	while (goesOn && isAdmitted({ type: "turn_requested" })) {
 		goesOn = model(messages, obeys) === "work";
 		const effects = send({ type: "turn_ended", goesOn });
-		for (const effect of effects) if (effect.type === "advise") messages.push(wording.wrapUp(effect.remaining));
+		if (effects.some(({ type }) => type === "advise")) messages.push("Wrap up.");
 	}
 	const [end] = send({ type: "settled" });
 	console.log(`A model that ${obeys ? "obeys" : "does not"}: ${end.outcome.kind} after ${end.outcome.turns} turns`);

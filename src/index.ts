@@ -1,27 +1,29 @@
 /** For programs that embed pi: the same breaker, with options in place of settings. It never touches the process. */
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { snapshot, type Snapshot } from "./core/breaker.ts";
-import { readGrace } from "./core/late.ts";
-import type { Limit, Max, Policy } from "./core/limit.ts";
+import { isPolicy, type Limit, type Policy } from "./core/limit.ts";
+import type { Max, MeterId } from "./core/meters.ts";
 import type { Outcome } from "./core/outcome.ts";
-import type { MeterId, PerMeter, State } from "./core/state.ts";
-import { ALLOWED, badOption, line, NO_RUN, unknownOption } from "./core/wording.ts";
-import { meterOf } from "./pi/command.ts";
+import { quote } from "./core/text.ts";
 import type { Pi } from "./pi/host.ts";
+import { initialState, type Policies } from "./pi/limits.ts";
 import type { Report } from "./pi/report.ts";
-import { initialState, install } from "./pi/turn-limit.ts";
-import { defaults, type Key, LIMIT_OF, type Place, resolve, SETTINGS, type Settings } from "./settings/settings.ts";
+import { Session } from "./pi/session.ts";
+import { subscribe } from "./pi/subscribe.ts";
+import { type Place, resolve } from "./settings/resolve.ts";
+import { defaults, type Key, KEY_OF, meterOf, SETTINGS } from "./settings/settings.ts";
+import { readGrace } from "./settings/supplied.ts";
 
 export type { Limit, Max, Outcome, Policy, Snapshot };
 export type { OutcomeKind } from "./core/outcome.ts";
+export { advise, render, type Advice, type AdviseOptions } from "./history/index.ts";
 export { OUTCOME_ENTRY, OUTCOME_EVENT } from "./pi/report.ts";
 
-/** What is not given has the default of the settings. */
-export interface TurnLimitOptions {
-	/** Turns that a run may take, with a policy of its own if it has one. */
-	readonly turns?: Max | Limit;
-	/** Tool calls that a run may make, with a policy of its own if it has one. */
-	readonly toolCalls?: Max | Limit;
+/** A limit as programs write it: a number, `"$2.50"` for money, `"unlimited"`; with a policy of its own if it has one. */
+export type LimitOption = number | string | { readonly max: number | string; readonly policy?: Policy };
+
+/** Every option has the default of its setting. A limit's option is named like its meter. */
+export type TurnLimitOptions = { readonly [id in MeterId]?: LimitOption } & {
 	/** For limits that carry none. */
 	readonly policy?: Policy;
 	/** How many turns remain when the model is told to wrap up. A function is read at every check. */
@@ -30,94 +32,121 @@ export interface TurnLimitOptions {
 	readonly wrapUpMessage?: string | (() => string);
 	/** Seconds until a question counts as not answered. */
 	readonly askTimeout?: Max;
+	/** False: a member's partial answer has no line that says so. */
+	readonly partialNote?: boolean;
 	/** Called once per run, when pi has settled. */
 	readonly onOutcome?: (outcome: Outcome) => void;
-}
+};
 
 /** An extension factory for `DefaultResourceLoader`'s `extensionFactories`. Make one per session. */
 export interface TurnLimit {
 	(pi: Pi): void;
-	/** Where every meter stands, at any time. */
+	/** Every meter, at any time. */
 	snapshot(): Snapshot;
-	/** Prompts an idle session; rejects with `LimitExceeded`, after pi has settled, if a limit ended the run. */
-	prompt: (session: Pick<AgentSession, "prompt">, ...args: Parameters<AgentSession["prompt"]>) => Promise<Outcome>;
+	/**
+	 * Prompts an idle session. Rejects with `LimitExceeded`, after pi has settled, if a limit ended the run, and before
+	 * it prompts if another extension guards the session.
+	 */
+	prompt: (session: Prompted, ...args: Parameters<AgentSession["prompt"]>) => Promise<Outcome>;
 }
+
+type Prompted = Pick<AgentSession, "prompt"> & Partial<Pick<AgentSession, "sessionManager">>;
 
 /** A limit ended the run: `outcome` is `exhausted` or `declined`. */
 export class LimitExceeded extends Error {
 	override readonly name = "LimitExceeded";
 	readonly outcome: Outcome;
 
-	constructor(outcome: Outcome) {
-		super(line(outcome, () => "option"));
+	constructor(outcome: Outcome, message = "") {
+		super(message);
 		this.outcome = outcome;
 	}
 }
 
-/** @throws RangeError or TypeError that names the option, its value and what is allowed. */
+const NOT_GUARDED = "This limit does not guard the session: give it to the session's loader as an extension factory.";
+
+/** @throws RangeError or TypeError that names the option, its value and what was expected. */
 export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	const { values, policies } = validate(options);
-	const places: Place[] = [{ values, name: () => "option" }];
+	const places: Place[] = [{ values, name: () => "option", strength: "start" }];
 	const grace = typeof options.grace === "function" ? options.grace : undefined;
 	const wrapUpMessage = typeof options.wrapUpMessage === "function" ? options.wrapUpMessage : undefined;
-	let last: Outcome | undefined;
-	let state = (): State => initialState(resolve(places, undefined, defaults(false)).settings, policies, false);
+	/** One for each loader that ran the factory. */
+	const sessions: Session[] = [];
+	let last: Report | undefined;
 
 	const extension = (pi: Pi): void => {
-		const hear = ({ outcome }: Report): void => {
-			last = outcome;
-			options.onOutcome?.(outcome);
+		const hear = (report: Report): void => {
+			last = report;
+			options.onOutcome?.(report.outcome);
 		};
-		state = install(pi, { places, policies, grace, wrapUpMessage, hear });
+		const session = new Session(pi, { rank: "program", places, policies, grace, wrapUpMessage, hear });
+		sessions.push(session);
+		subscribe(session);
 	};
 	return Object.assign(extension, {
-		snapshot: () => snapshot(grace ? { ...state(), grace: readGrace(grace).value } : state()),
-		prompt: async (...[session, ...prompt]: Parameters<TurnLimit["prompt"]>) => {
+		snapshot: () => {
+			const { settings } = resolve(places, [], defaults(false));
+			const state = sessions.at(-1)?.state ?? initialState(settings, policies, false);
+			return snapshot(grace ? { ...state, grace: readGrace(grace).value } : state);
+		},
+		prompt: async (...[prompted, ...prompt]: Parameters<TurnLimit["prompt"]>) => {
+			if (!sessions.some((session) => session.mayGuard(prompted.sessionManager))) throw new Error(NOT_GUARDED);
 			last = undefined;
-			await session.prompt(...prompt);
+			await prompted.prompt(...prompt);
 			// Typed as what the run has made of it.
-			const outcome = last as Outcome | undefined;
-			if (outcome === undefined) throw new Error(NO_RUN);
-			if (outcome.kind === "exhausted" || outcome.kind === "declined") throw new LimitExceeded(outcome);
+			const report = last as Report | undefined;
+			if (report === undefined) throw new Error("The prompt started no run.");
+			const { outcome, line } = report;
+			if (outcome.kind === "exhausted" || outcome.kind === "declined") throw new LimitExceeded(outcome, line);
 			return outcome;
 		},
 	});
 }
 
 const OPTIONS: { readonly [option: string]: Key } = {
-	...LIMIT_OF,
+	...KEY_OF,
 	policy: "policy",
 	grace: "grace",
 	wrapUpMessage: "wrapUpMessage",
 	askTimeout: "askTimeout",
+	partialNote: "partialNote",
 };
 
-function validate(options: TurnLimitOptions): { values: Place["values"]; policies: Partial<PerMeter<Policy>> } {
+function validate(options: TurnLimitOptions): { values: Place["values"]; policies: Policies } {
 	const values: { [K in Key]?: unknown } = {};
 	const policies: { [id in MeterId]?: Policy } = {};
 	for (const [option, value] of Object.entries(options) as [string, unknown][]) {
 		const key = OPTIONS[option];
 		if (value === undefined) continue;
 		if (option === "onOutcome") {
-			if (typeof value !== "function") throw new TypeError(badOption(option, value, ALLOWED.function));
+			if (typeof value !== "function") throw new TypeError(badOption(option, value, "a function"));
 			continue;
 		}
-		if (key === undefined) throw new TypeError(unknownOption(option, [...Object.keys(OPTIONS), "onOutcome"]));
+		if (key === undefined) {
+			const known = [...Object.keys(OPTIONS), "onOutcome"].join(", ");
+			throw new TypeError(`There is no option ${quote(option)}; known are ${known}.`);
+		}
 		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;
 		const id = meterOf(key);
 		if (id === undefined || typeof value !== "object") values[key] = checked(option, key, value);
 		else {
 			const { max, policy } = (value ?? {}) as Partial<Limit>;
 			values[key] = checked(`${option}.max`, key, max);
-			if (policy !== undefined) policies[id] = checked(`${option}.policy`, "policy", policy);
+			if (policy !== undefined && isPolicy(checked(`${option}.policy`, "policy", policy))) policies[id] = policy;
 		}
 	}
 	return { values, policies };
 }
 
-function checked<K extends Key>(option: string, key: K, value: unknown): Settings[K] {
-	const { is, allowed }: (typeof SETTINGS)[K] = SETTINGS[key];
-	if (is(value)) return value;
+/** The value as it was given, if the setting takes it. */
+function checked(option: string, key: Key, value: unknown): unknown {
+	const { read, expected } = SETTINGS[key];
+	if (read(value) !== undefined) return value;
 	const Problem = typeof value === "number" || typeof value === "string" ? RangeError : TypeError;
-	throw new Problem(badOption(option, value, allowed));
+	throw new Problem(badOption(option, value, expected));
+}
+
+function badOption(option: string, value: unknown, expected: string): string {
+	return `${option}: expected ${expected}, got ${quote(value)}.`;
 }

@@ -2,53 +2,137 @@
  * pi-turn-limit: a circuit breaker for agent runs.
  *
  * The extension as pi loads it. Only here do we touch the process: its environment, its standard error and,
- * without a UI, its exit code.
+ * without a UI, its exit code; and only for the session that owns the process.
  */
+import { writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { stoppedByLimit } from "../core/outcome.ts";
-import { changedLimit, quote } from "../core/wording.ts";
+import { isBroken, stoppedByLimit } from "../core/outcome.ts";
+import { quote } from "../core/text.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/places.ts";
-import { KEYS, LIMIT_OF, SETTINGS } from "../settings/settings.ts";
+import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../settings/settings.ts";
 import type { Context, Pi } from "./host.ts";
 import type { Surroundings } from "./preferences.ts";
 import type { Report } from "./report.ts";
+import { Session } from "./session.ts";
 import { shared } from "./shared.ts";
-import { install } from "./turn-limit.ts";
+import { subscribe } from "./subscribe.ts";
+import type { Role } from "./tree.ts";
 
 /** A limit stopped a run; the code that another agent CLI uses for its turn limit. */
-export const EXIT_CODE = 53;
+const STOPPED = 53;
+
+/** A run ended after the wrap-up: its answer may be partial. */
+const PARTIAL = 54;
 
 export default function (pi: Pi): void {
-	/** Print mode shows the reason of its last run itself; those of earlier runs would be lost. */
-	let unsaid: string | undefined;
-	pi.on("input", () => {
-		if (unsaid !== undefined) console.error(unsaid);
-		unsaid = undefined;
+	const pending = new PendingLine();
+	pi.on("input", ({ source }) => {
+		if (source !== "extension") pending.flush();
 	});
-
-	install(pi, {
+	// Pi shows the last message of the last session only.
+	pi.on("session_shutdown", ({ reason }) => {
+		if (reason !== "quit" && reason !== "reload") pending.flush();
+	});
+	const session = new Session(pi, {
+		rank: "installed",
 		places: [fromEnvironment(process.env)],
 		surroundings: (ctx) => surroundings(pi, ctx),
-		claimed: () => registerFlags(pi),
-		log: (text) => console.error(text),
-		hear,
+		loadedFirst: () => registerFlags(pi),
+		log,
+		print: (text) => void writeSync(1, text),
+		hear: (report, ctx, role) => hear(report, ctx, role, pending),
+		cannotGuard: (ctx) => refuseToRun(pi, ctx),
+		giveUp: (session, ctx) => giveUp(session, ctx, pending),
 	});
+	subscribe(session);
+}
 
-	function hear({ outcome, text, shown }: Report, { mode }: Context): void {
-		if (mode !== "print" && mode !== "json") return;
-		if (shown && mode === "print") unsaid = text;
-		else if (text !== undefined) console.error(text);
-		if (stoppedByLimit(outcome)) exitWith53();
-		// Json mode would exit with 0, whatever happened.
-		if (outcome.kind === "failed" && outcome.by === "breaker") process.exitCode = 1;
+function log(text: string): void {
+	for (const line of text.split("\n"))
+		console.error(line.startsWith("pi-turn-limit:") ? line : `pi-turn-limit: ${line}`);
+}
+
+/** Print mode shows a line that stands in its very last message; any other line is ours to write. */
+class PendingLine {
+	#write: (() => void) | undefined;
+
+	set(line: string, { sessionManager }: Context): void {
+		this.flush();
+		const write = (): void => {
+			process.off("exit", atExit);
+			console.error(line);
+		};
+		const atExit = (): void => {
+			const last = sessionManager.buildSessionProjection().messages.at(-1);
+			const isShown = last?.role === "assistant" && last.errorMessage === line;
+			if (!isShown) console.error(line);
+		};
+		process.once("exit", atExit);
+		this.#write = write;
 	}
+
+	/** Another prompt, or the end: pi will not show it any more. */
+	flush(): void {
+		this.#write?.();
+		this.#write = undefined;
+	}
+}
+
+function hear({ outcome, line, isInTranscript }: Report, ctx: Context, role: Role, pending: PendingLine): void {
+	const { mode } = ctx;
+	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
+	const isAnswered = outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
+	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
+	if (role.isMember && isAnswered) return;
+	if (line !== undefined) {
+		if (isInTranscript && mode === "print") pending.set(line, ctx);
+		else log(line);
+	}
+	if (outcome.kind === "wrapped_up") exitWith(PARTIAL);
+	else if (stoppedByLimit(outcome)) exitWith(STOPPED);
+	// Json mode would exit with 0, whatever happened.
+	if (isBroken(outcome)) process.exitCode = 1;
+}
+
+/** Over several runs 53 beats 54 beats 0. Pi sets its own code after us, hence the listener; a signal's code stays. */
+function exitWith(code: number): void {
+	const isFirst = shared.exitCode === undefined;
+	shared.exitCode = Math.min(code, shared.exitCode ?? code);
+	if (!isFirst) return;
+	process.once("exit", (pis) => {
+		const isOurs = pis === 0 || (pis === 1 && shared.exitCode === STOPPED);
+		if (isOurs) process.exitCode = shared.exitCode;
+	});
+}
+
+/** Something wakes the agent for ever: the script ends with its answer, its line and its code. */
+async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
+	const { role, answer } = session;
+	const { mode } = ctx;
+	if (!role.ownsProcess) return;
+	await session.step({ type: "shut_down" }, ctx);
+	if (mode === "print" && answer !== undefined) writeSync(1, `${answer}\n`);
+	pending.flush();
+	process.exit(STOPPED);
+}
+
+/** A limit that was asked for at this start cannot be held, and nobody can be told in time. */
+function refuseToRun(pi: Pi, { hasUI }: Context): void {
+	const asked = [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env)];
+	const isAsked = asked.some(({ values }) =>
+		KEYS.some((key) => meterOf(key) !== undefined && values[key] !== undefined),
+	);
+	if (isAsked && !hasUI) process.exit(1);
 }
 
 function registerFlags(pi: Pi): void {
 	for (const key of KEYS) {
-		const { flag, help } = SETTINGS[key];
-		if (flag !== undefined) pi.registerFlag(flag, { type: "string", description: help ?? "" });
+		const { flag, title, expected, show } = settingOf(key);
+		const [alone, attended] = [defaults(false), defaults(true)].map((values) => show(values[key]));
+		const fallback = alone === attended ? `default ${alone}` : `default ${alone}, ${attended} with a person`;
+		if (flag !== undefined)
+			pi.registerFlag(flag, { type: "string", description: `${title}: ${expected} (${fallback})` });
 	}
 }
 
@@ -58,33 +142,21 @@ function surroundings(pi: Pi, ctx: Context): Surroundings {
 	const isTrusted = ctx.isProjectTrusted();
 	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
 	return {
-		places: [
-			fromFlags((name) => pi.getFlag(name)),
-			fromEnvironment(process.env),
-			{ ...user.place, yieldsToProject: true },
-		],
-		project: project?.place,
+		places: [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env), user.place],
+		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
 		problems: [...user.problems, ...(project?.problems ?? [])],
 	};
 }
 
-/** A model with a write tool could have edited the file: say which limits are not what they were. */
+/** A model with a write tool could have edited the file, so limits that have changed are announced. */
 function readFile(path: string, shownAs: string): Found {
 	const { place, problems } = fromFile(path, shownAs);
-	const changes = Object.values(LIMIT_OF).flatMap((key) => {
+	const changes = Object.values(KEY_OF).flatMap((key) => {
 		const now = place.values[key];
-		const before = shared.read.has(path + key) ? shared.read.get(path + key) : now;
-		shared.read.set(path + key, now);
-		return quote(before) === quote(now) ? [] : [changedLimit(place.name(key), before, now)];
+		const before = shared.limits.has(path + key) ? shared.limits.get(path + key) : now;
+		shared.limits.set(path + key, now);
+		const [was, is] = [before, now].map((value) => (value === undefined ? "not set" : quote(value)));
+		return was === is ? [] : [`${place.name(key)} has changed since it was last read: it was ${was} and is now ${is}.`];
 	});
 	return { place, problems: [...problems, ...changes] };
-}
-
-/** Pi sets its own code after we have spoken, hence the listener; a signal's code stays. */
-function exitWith53(): void {
-	if (shared.stopped) return;
-	shared.stopped = true;
-	process.once("exit", (code) => {
-		if (code === 0 || code === 1) process.exitCode = EXIT_CODE;
-	});
 }

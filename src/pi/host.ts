@@ -1,38 +1,123 @@
-/** The little of pi that we use. */
+/** The part of pi that we use. */
 import type {
+	AgentEndEvent,
+	AgentSettledEvent,
+	BeforeAgentStartEvent,
+	CacheWarmingDecisionEvent,
 	ExtensionAPI,
 	ExtensionContext,
+	InputEvent,
+	MessageEndEvent,
+	MessageStartEvent,
+	ModelSelectEvent,
+	SessionBeforeCompactEvent,
 	SessionCompactEvent,
 	SessionEntry,
+	SessionShutdownEvent,
+	SessionStartEvent,
+	SessionTreeEvent,
+	ToolCallEvent,
+	ToolExecutionEndEvent,
 	TurnEndEvent,
+	TurnStartEvent,
 } from "@earendil-works/pi-coding-agent";
-import { NOT_RUN } from "../core/wording.ts";
+import { NOT_RUN } from "../core/to-model.ts";
 
-export type Pi = Pick<ExtensionAPI, "on" | "events" | "appendEntry" | "registerCommand" | "registerFlag" | "getFlag">;
+export type Pi = Pick<
+	ExtensionAPI,
+	"on" | "events" | "appendEntry" | "registerCommand" | "registerFlag" | "getFlag" | "getCommands"
+>;
 
 export type Context = Pick<
 	ExtensionContext,
-	"ui" | "mode" | "hasUI" | "cwd" | "sessionManager" | "signal" | "abort" | "hasPendingMessages" | "isProjectTrusted"
+	| "ui"
+	| "mode"
+	| "hasUI"
+	| "cwd"
+	| "model"
+	| "sessionManager"
+	| "signal"
+	| "abort"
+	| "hasPendingMessages"
+	| "isProjectTrusted"
 >;
 
+/** The events that we subscribe to. */
+export interface Events {
+	session_start: SessionStartEvent;
+	session_tree: SessionTreeEvent;
+	session_shutdown: SessionShutdownEvent;
+	model_select: ModelSelectEvent;
+	input: InputEvent;
+	before_agent_start: BeforeAgentStartEvent;
+	turn_start: TurnStartEvent;
+	message_start: MessageStartEvent;
+	message_end: MessageEndEvent;
+	tool_call: ToolCallEvent;
+	tool_execution_end: ToolExecutionEndEvent;
+	turn_end: TurnEndEvent;
+	agent_end: AgentEndEvent;
+	session_before_compact: SessionBeforeCompactEvent;
+	session_compact: SessionCompactEvent;
+	cache_warming_decision: CacheWarmingDecisionEvent;
+	agent_settled: AgentSettledEvent;
+}
+
+type Message = MessageEndEvent["message"];
+export type Assistant = Extract<Message, { role: "assistant" }>;
 type ToolResult = TurnEndEvent["toolResults"][number];
 
 /** The name of our widget, message, entries and events. */
 export const NAME = "turn-limit";
 
-/** Something we tell the model: it sees it as a message of the user, the person sees it in the transcript. */
-export function telling(content: string) {
+/** A message of ours: the model sees it as a message of the user, the person sees it in the transcript. */
+export function messageOf(content: string) {
 	return { customType: NAME, content, display: true };
 }
 
-/** Will pi request another turn after this one? What it cannot tell yet meets the gate at the turn's start. */
+/** Stands for the context of a session that was disposed of: there is nothing left to show or to stop. */
+export const DISPOSED = {
+	hasUI: false,
+	mode: "print",
+	signal: undefined,
+	abort: () => {},
+	hasPendingMessages: () => false,
+} as unknown as Context;
+
+/** The context, if it still works: after `dispose()` in mid-run pi fires one more event whose context only throws. */
+export function orDisposed(ctx: Context): Context {
+	try {
+		ctx.isProjectTrusted();
+		return ctx;
+	} catch {
+		return DISPOSED;
+	}
+}
+
+/** True if pi will request another turn after this one, as far as it can tell; the gate at the turn's start sees the rest. */
 export function goesOn(event: TurnEndEvent, terminated: ReadonlySet<string>): boolean {
 	const { toolResults, context } = event;
 	const hasResults = toolResults.some(({ toolCallId }) => !terminated.has(toolCallId));
 	return hasResults || context.pendingMessages.length > 0 || event.continue;
 }
 
-/** Did the compaction keep something that we have told the model: a message, or the result of a refused call? */
+/** The text of a complete answer: not of one with tool calls, without text, or cut off at the maximal length. */
+export function answerIn({ stopReason, content }: Assistant): string | undefined {
+	const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+	const isAnswer = stopReason === "stop" && text.trim() !== "" && !content.some(({ type }) => type === "toolCall");
+	return isAnswer ? text : undefined;
+}
+
+/** The message with a line at the end of its first text, because pi's example subagent reads only that part. */
+export function withNote(message: Assistant, note: string): Assistant {
+	const first = message.content.findIndex(({ type }) => type === "text");
+	const content = message.content.map((part, i) =>
+		i === first && part.type === "text" ? { ...part, text: `${part.text.trimEnd()}\n\n${note}` } : part,
+	);
+	return { ...message, content };
+}
+
+/** True if the compaction kept a message of ours, or the result of a call that we refused. */
 export function isInSight({ compactionEntry }: SessionCompactEvent, { sessionManager }: Context): boolean {
 	const branch = sessionManager.getBranch();
 	const kept = branch.findIndex(({ id }) => id === compactionEntry.firstKeptEntryId);
@@ -44,15 +129,15 @@ function isOurs(entry: SessionEntry): boolean {
 	return entry.type === "message" && entry.message.role === "toolResult" && isRefusal(entry.message);
 }
 
-/** Does the model see in this result that we refused the call? */
+/** True if the model sees in this result that we refused the call. */
 export function isRefusal({ content }: ToolResult): boolean {
 	return content.some((part) => part.type === "text" && part.text.startsWith(NOT_RUN));
 }
 
 /**
- * Can what we say reach the model with its next request? Since pi 0.87.0; this came with the same release, and
- * nothing else that can be asked for tells it from 0.86.
+ * True since pi 0.87.0, where a message of ours can reach the model with its next request. This function came with
+ * the same release, and nothing else tells it from 0.86.
  */
-export function canTellTheModel({ sessionManager }: Context): boolean {
+export function isSupported({ sessionManager }: Context): boolean {
 	return typeof (sessionManager as Partial<Context["sessionManager"]>).buildSessionProjection === "function";
 }

@@ -1,72 +1,145 @@
-import type { Key, Place, Resolved, Settings } from "../settings/settings.ts";
-import { defaults, resolve } from "../settings/settings.ts";
-import { fromMemory, remember } from "../settings/places.ts";
+/** The settings in force, and what `/turn-limit` has set on top of them in this session. */
+import type { MeterId } from "../core/meters.ts";
+import { fromMemory, remember, type Values } from "../settings/places.ts";
+import { type LoweringPlace, type Place, resolve, type Resolved } from "../settings/resolve.ts";
+import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../settings/settings.ts";
 import { type Context, NAME, type Pi } from "./host.ts";
+import { shared } from "./shared.ts";
 
-/** What the surroundings say about settings. */
+/** The places around the session. */
 export interface Surroundings {
 	/** Strongest first. */
 	readonly places: readonly Place[];
-	readonly project?: Place | undefined;
+	readonly project?: LoweringPlace | undefined;
 	readonly problems: readonly string[];
 }
 
-/** The settings in force, and what the session's command has set on top of them. */
-export interface Preferences {
-	readonly current: Resolved;
-	/** Reads every place again. What it returns is to be told. */
-	load(ctx: Context): readonly string[];
-	/** Reads the session again, and no file; what is wrong elsewhere has been told. */
-	recall(ctx: Context): readonly string[];
-	/** For this session; written into it and nowhere else. */
-	set<K extends Key>(key: K, value: Settings[K]): void;
-}
+const COMMAND = `/${NAME}`;
 
-/** `places` hold until a session has started, for a program that embeds pi need not start one. */
-export function preferences(
-	pi: Pick<Pi, "appendEntry">,
-	places: readonly Place[],
-	surroundings: (ctx: Context) => Surroundings,
-): Preferences {
-	let fallback = defaults(false);
-	let around: Surroundings = { places, problems: [] };
-	let memory: Place = fromMemory([]).place;
-	let current = resolve(places, undefined, fallback).settings;
+export class Preferences {
+	current: Resolved;
+	readonly #pi: Pick<Pi, "appendEntry">;
+	readonly #surroundings: (ctx: Context) => Surroundings;
+	#around: Surroundings;
+	/** Somebody can be asked. */
+	#attended = false;
+	/** Set by commands of this process. */
+	#own: Values = {};
+	/** Set by commands of an earlier process: anybody who can write the session's file can set them. */
+	#recalled: Values = {};
 
-	return {
-		get current() {
-			return current;
-		},
-		load(ctx) {
-			fallback = defaults(ctx.hasUI);
-			around = surroundings(ctx);
-			return [...around.problems, ...recall(ctx), ...settle()];
-		},
-		recall,
-		set(key, value) {
-			memory = { ...memory, values: { ...memory.values, [key]: value } };
-			settle();
-			pi.appendEntry(NAME, remember(memory.values));
-		},
-	};
-
-	function recall(ctx: Context): readonly string[] {
-		const stored = fromMemory(storedIn(ctx));
-		memory = stored.place;
-		settle();
-		return stored.problems;
+	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
+	constructor(
+		pi: Pick<Pi, "appendEntry">,
+		places: readonly Place[],
+		surroundings: (ctx: Context) => Surroundings = () => this.#around,
+	) {
+		this.#pi = pi;
+		this.#surroundings = surroundings;
+		this.#around = { places, problems: [] };
+		this.current = this.#resolve().settings;
 	}
 
-	function settle(): readonly string[] {
-		const { settings, problems } = resolve([memory, ...around.places], around.project, fallback);
-		current = settings;
+	/** Reads every place again; gives the problems. */
+	load(ctx: Context, attended: boolean): readonly string[] {
+		this.#attended = attended;
+		this.#around = this.#surroundings(ctx);
+		return [...this.#around.problems, ...this.#read(ctx), ...this.#settle(), ...this.#loosened()];
+	}
+
+	/** Reads the session's entries again, and no file; gives the problems with them. */
+	recall(ctx: Context): readonly string[] {
+		const problems = this.#read(ctx);
+		this.#settle();
+		return [...problems, ...this.#loosened()];
+	}
+
+	/** The place of a meter's limit. */
+	sourceOf(id: MeterId): string {
+		return this.current[KEY_OF[id]].source;
+	}
+
+	/** A person has come or gone: other defaults apply. */
+	attend(attended: boolean): void {
+		this.#attended = attended;
+		this.#settle();
+	}
+
+	/** For this session; stored in it and nowhere else. */
+	set(key: Key, value: Settings[Key], ctx: Context): void {
+		this.#own = { ...this.#own, [key]: settingOf(key).write(value) };
+		this.#store(ctx);
+	}
+
+	/** Back to what the other places say. */
+	reset(ctx: Context): void {
+		this.#own = {};
+		this.#recalled = {};
+		this.#store(ctx);
+	}
+
+	#store({ sessionManager }: Context): void {
+		this.#settle();
+		const values = { ...this.#recalled, ...this.#own };
+		this.#pi.appendEntry(NAME, remember(values));
+		shared.commands.set(keyOf(sessionManager.getLeafId(), values), this.#own);
+	}
+
+	/** From the active branch only. */
+	#read({ sessionManager }: Context): readonly string[] {
+		const ours = sessionManager
+			.getBranch()
+			.flatMap((entry) => (entry.type === "custom" && entry.customType === NAME ? [entry] : []));
+		const { values, problems } = fromMemory(ours.map(({ data }) => data));
+		const known = ours.flatMap(({ id, data }) => shared.commands.get(keyOf(id, fromMemory([data]).values)) ?? []);
+		this.#own = known.at(-1) ?? {};
+		this.#recalled = values;
 		return problems;
 	}
+
+	#settle(): readonly string[] {
+		const { settings, problems } = this.#resolve();
+		this.current = settings;
+		return problems;
+	}
+
+	#resolve(recalled = this.#recalled): ReturnType<typeof resolve> {
+		const { places, project } = this.#around;
+		const projects = project === undefined ? [] : [project];
+		const name = (): string => COMMAND;
+		const own: Place = { values: this.#own, name, strength: "command" };
+		const memory: Place = { values: { ...recalled, ...this.#own }, name, strength: "command" };
+		const afterFlags = places.filter(({ strength }) => strength === "flag").length;
+		const fallback = defaults(this.#attended);
+		if (this.#attended) {
+			const all = [own, ...places.slice(0, afterFlags), memory, ...places.slice(afterFlags)];
+			return resolve(all, projects, fallback);
+		}
+		const lowering: LoweringPlace = {
+			...memory,
+			who: `An earlier ${COMMAND} of this session`,
+			lowers: ["flag", "start", "file"],
+		};
+		return resolve([own, ...places], [...projects, lowering], fallback);
+	}
+
+	/** Values of an earlier process that are looser than what applies without them: a person may have forgotten them. */
+	#loosened(): readonly string[] {
+		const without = this.#resolve({}).settings;
+		return KEYS.flatMap((key) => this.#looser(key, without));
+	}
+
+	#looser(key: Key, without: Resolved): readonly string[] {
+		const { tightens, show, title } = settingOf(key);
+		const now = this.current[key].value;
+		const other = without[key];
+		if (now === other.value || tightens === undefined || tightens(now, other.value)) return [];
+		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
+		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
+	}
 }
 
-/** From the active branch only, oldest first. */
-function storedIn({ sessionManager }: Context): readonly unknown[] {
-	return sessionManager
-		.getBranch()
-		.flatMap((entry) => (entry.type === "custom" && entry.customType === NAME ? [entry.data] : []));
+/** Of an entry with these values, in whatever order they were set. */
+function keyOf(entryId: string | null | undefined, values: Values): string {
+	return JSON.stringify([entryId, ...KEYS.map((key) => values[key])]);
 }

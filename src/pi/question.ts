@@ -1,7 +1,23 @@
-import type { Max } from "../core/limit.ts";
-import type { Answer } from "../core/state.ts";
-import type { Question } from "../core/wording.ts";
+/** The question at a limit. */
+import { amount, kindOf, type Max, type MeterId } from "../core/meters.ts";
+import { spentText } from "../core/outcome.ts";
+import type { Answer, Asking, State } from "../core/state.ts";
+import { callText } from "./call-text.ts";
 import type { Context } from "./host.ts";
+
+export interface Question {
+	readonly title: string;
+	readonly message: string;
+}
+
+export function questionAbout(state: State, id: MeterId): Question {
+	const { run } = state.phase as Asking;
+	const last = run.lastCall ? ` Last call: ${callText(run.lastCall)}` : "";
+	return {
+		title: `${kindOf(id).title} reached`,
+		message: `You've used ${amount(id, state.meters[id].used)}. Continue?\nThis run so far: ${spentText(run.spent)}.${last}`,
+	};
+}
 
 /** A question that stands before the person. */
 export interface OpenQuestion {
@@ -10,7 +26,7 @@ export interface OpenQuestion {
 	close(): void;
 }
 
-/** Only a `true` continues. Who says nothing in time, or could not be asked, has not answered. */
+/** Only a `true` continues. No reply in time, or a dialog that fails, is no answer. */
 export function ask({ ui, signal }: Context, { title, message }: Question, seconds: Max): OpenQuestion {
 	const closing = new AbortController();
 	const close = () => closing.abort();

@@ -1,40 +1,31 @@
-/** What instances and copies of the extension have to know of each other. */
-import type { State } from "../core/state.ts";
-import type { Successor } from "./adapter.ts";
-import type { Pi } from "./host.ts";
+/** The memory that all instances and copies of the extension in one process share: pi loads each of them anew. */
+import type { Values } from "../settings/places.ts";
+import type { Guard } from "./claim.ts";
+import type { Legacy } from "./handover.ts";
 
-/** What an instance of the extension leaves to the next one when it is reloaded. */
-export interface Left {
-	readonly state: State;
-	/** Events that still reach the old instance, and the loop that waits for its answer, go on with the new one. */
-	succeed(successor: Successor): void;
-}
-
-/** What has to outlive an instance: pi loads the extension anew for a reload and for every session. */
 interface Shared {
-	/** By session. */
-	readonly left: Map<string, Left>;
+	/** The guard of each session, by its session manager. */
+	readonly guards: WeakMap<object, Guard>;
+	/** The session manager of the session to which this process belongs. */
+	owner: object | undefined;
+	/** By session id: left by an instance that was reloaded. */
+	readonly legacies: Map<string, Legacy>;
+	/** By entry of a session and its values, for entries that a command of this process wrote: the values it had set itself. */
+	readonly commands: Map<string, Values>;
 	/** By place: the limits that were last read there. */
-	readonly read: Map<string, unknown>;
-	/** Has a limit stopped a run of this process? */
-	stopped: boolean;
+	readonly limits: Map<string, unknown>;
+	/** The exit code that the outcomes so far ask for; undefined until one does. */
+	exitCode: number | undefined;
 }
 
-const KEY = Symbol.for("pi-turn-limit/1");
+const KEY = Symbol.for("pi-turn-limit/2");
 const slot = globalThis as { [KEY]?: Shared | undefined };
 
-export const shared: Shared = (slot[KEY] ??= { left: new Map(), read: new Map(), stopped: false });
-
-const CLAIM = "turn-limit:claim";
-
-/** Copies of us on one session agree on who was first; the bus answers at once. */
-export function isTaken({ events }: Pick<Pi, "events">): boolean {
-	const claim = { taken: false };
-	events.emit(CLAIM, claim);
-	if (!claim.taken) {
-		events.on(CLAIM, (other) => {
-			(other as typeof claim).taken = true;
-		});
-	}
-	return claim.taken;
-}
+export const shared: Shared = (slot[KEY] ??= {
+	guards: new WeakMap(),
+	owner: undefined,
+	legacies: new Map(),
+	commands: new Map(),
+	limits: new Map(),
+	exitCode: undefined,
+});

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
-import { FINAL_TURNS } from "../../src/core/breaker.ts";
+import { FINAL_TURNS } from "../../src/core/gate.ts";
+import { line as lineOf } from "../../src/core/outcome.ts";
 import { Driver } from "../core/driver.ts";
-import * as wording from "../../src/core/wording.ts";
-import { parse } from "../../src/pi/command.ts";
-import { EXIT_CODE } from "../../src/pi/extension.ts";
+import { isCommand } from "../../src/pi/command.ts";
 import { turnLimit } from "../../src/index.ts";
+import { questionAbout } from "../../src/pi/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";
-import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
+import { defaults, type Key, KEYS, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -82,19 +82,13 @@ describe("the settings table of the README", () => {
 	});
 
 	test("gives the defaults that hold", () => {
-		const { maxTurns, maxToolCalls, policy, grace, askTimeout } = defaults(false);
-		const told = [
-			`${maxTurns}`,
-			`${maxToolCalls}`,
-			policy,
-			`${grace}, or ${defaults(true).grace} with a person`,
-			`${askTimeout}`,
-			"built in",
-		];
-		assert.deepEqual(
-			rows.map((row) => row.at(-1)),
-			told,
-		);
+		const show = (key: Key, attended: boolean): string => settingOf(key).show(defaults(attended)[key]);
+		for (const [i, row] of rows.entries()) {
+			const key = keys[i] as Key;
+			const [alone, attended] = [show(key, false), show(key, true)];
+			const expected = alone === attended ? alone : `${alone}, or ${attended} with a person`;
+			assert.equal(row.at(-1), key === "wrapUpMessage" ? "built in" : expected);
+		}
 	});
 
 	test("gives commands that are understood", () => {
@@ -102,7 +96,7 @@ describe("the settings table of the README", () => {
 			[...command.matchAll(/`([^`]+)`/g)].map(([, words = ""]) => words),
 		);
 		assert.ok(commands.length > 6);
-		for (const words of [...commands, "", "wrap-up"]) assert.notEqual(parse(words).type, "invalid", words);
+		for (const words of commands) assert.ok(isCommand(words), words);
 	});
 });
 
@@ -124,7 +118,7 @@ function message(fails: () => unknown): string {
 test("what the README quotes is what is said", () => {
 	const run = new Driver({ turns: 25, attended: true }).prompt();
 	run.turns(25);
-	const { title, message } = wording.question(run.state, "turns");
+	const { title, message } = questionAbout(run.state, "turns");
 	for (const quoted of [
 		title,
 		message.split("\n")[0] ?? "",
@@ -133,18 +127,17 @@ test("what the README quotes is what is said", () => {
 	]) {
 		assert.ok(readme.includes(`\`${quoted}\``), quoted);
 	}
-	const spent = { turns: 41, toolCalls: 52, cost: 0.81, continuations: 0, advised: false };
-	const line = wording.line({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
+	const spent = { turns: 41, toolCalls: 52, cost: 810_000, continuations: 0, advised: false };
+	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
 	assert.ok(readme.includes(`${line}\n`), line);
 	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(readme.includes(`\`${name}\``), name);
-	assert.ok(readme.includes(`| ${EXIT_CODE} | a limit stopped`));
 	assert.ok(readme.includes(`After ${FINAL_TURNS} turns without an answer`));
 });
 
 test("the pictures show what is said today", () => {
 	const run = new Driver({ turns: 5, attended: true }).prompt();
 	run.turns(5);
-	const { title, message } = wording.question(run.state, "turns");
+	const { title, message } = questionAbout(run.state, "turns");
 	assert.ok(pictureText("question").includes(`${title}\n${message.split("\n")[0]}`));
 	assert.match(pictureText("widget"), /Turns: 3\/25 · Tools: \d\/200/);
 	assert.ok(pictureText("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));

@@ -32,7 +32,7 @@ export async function soak(runs: number): Promise<number> {
 	assert.ok(growth < SLACK, `the heap has grown by ${growth} bytes`);
 	assert.deepEqual(warnings, []);
 	assert.deepEqual(listeners(), before);
-	assert.equal(shared.left.size, 0);
+	assert.equal(shared.legacies.size, 0);
 	process.off("warning", onWarning);
 	return growth;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { bash, calls, endless, fail, held, host, mark, overflow, reloader, text, times } from "./index.ts";
+import { bash, calls, endless, fail, held, host, mark, overflow, reloader, text, thinks, times } from "./index.ts";
 import { noop, session } from "./session.ts";
 
 const bare = { extension: false };
@@ -25,6 +25,14 @@ test("print gives the model's last text, and every tool call has run", async (t)
 	assert.equal(pi.model.requests[0]?.last, "go");
 	assert.deepEqual(pi.marks().slice(0, 2), ["x", "x"]);
 	assert.deepEqual(pi.marks().slice(2).sort(), ["a", "b"]);
+});
+
+test("the model can think, before it says something or alone", async (t) => {
+	const pi = await host(t, { ...bare, model: [{ ...thinks("Hm."), ...text("All done.") }, thinks("Hm.")] });
+	const { events } = await pi.json("go", "again");
+	const ended = events.filter(({ type }) => type === "turn_end").map(({ message }) => message as { content: object[] });
+	const parts = ended.map(({ content }) => content.map((part) => (part as { type: string }).type));
+	assert.deepEqual(parts, [["thinking", "text"], ["thinking"]]);
 });
 
 test("a turn beyond the script fails and says so", async (t) => {

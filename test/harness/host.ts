@@ -8,7 +8,7 @@ import { text, type Reply, type Script } from "./model.ts";
 import { cli, node, root, Running, type Result } from "./process.ts";
 import { Rpc, type Event, type RpcOptions } from "./rpc.ts";
 import { Model } from "./server.ts";
-import { Terminal, type TerminalOptions } from "./terminal.ts";
+import type { Terminal, TerminalOptions } from "./terminal.ts";
 import { defer, type Scope } from "./wait.ts";
 
 /**
@@ -138,6 +138,7 @@ export class Host {
 
 	/** pi in a terminal, ready for input. */
 	async terminal(options: TerminalOptions = {}): Promise<Terminal> {
+		const { Terminal } = await import("./terminal.ts"); // only here, because `npm start` runs without its packages
 		const args = [cli, ...this.#args, ...(options.args ?? [])];
 		const terminal = new Terminal(this.#t, { file: node, args, cwd: this.cwd, env: this.env }, options);
 		await terminal.ready();

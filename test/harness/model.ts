@@ -2,10 +2,12 @@
 
 /** What the model answers. Combine by spreading: `{ ...text("Let me look."), ...mark(), usage: { prompt: 9000 } }`. */
 export interface Reply {
+	/** What the model thinks before it says something. */
+	thinking?: string;
 	text?: string;
 	calls?: readonly Call[];
 	/** Default: `tool_calls` when there are calls, otherwise `stop`. */
-	stop?: "stop" | "length" | "tool_calls";
+	stop?: "stop" | "length" | "tool_calls" | "content_filter";
 	/** Tokens that the reply reports. By default 500 and 50, which cost one cent at the sandbox's prices. */
 	usage?: { prompt?: number; completion?: number };
 	/** An HTTP failure in place of an answer. */
@@ -31,6 +33,11 @@ export type Script = readonly Reply[] | ((request: Request, n: number) => Reply 
 /** Answers with words. */
 export function text(words: string): Reply {
 	return { text: words };
+}
+
+/** Thinks; alone it is a reply without an answer. */
+export function thinks(words: string): Reply {
+	return { thinking: words };
 }
 
 /** Asks for tool calls. */

@@ -87,6 +87,7 @@ async function send(reply: Reply, response: ServerResponse, id: number): Promise
 	const delta = (fields: object, finish_reason: string | null = null): void =>
 		chunk({ choices: [{ index: 0, delta: fields, finish_reason }] });
 	response.writeHead(200, { "content-type": "text/event-stream" });
+	if (reply.thinking !== undefined) delta({ role: "assistant", reasoning_content: reply.thinking });
 	delta({ role: "assistant", content: reply.text ?? "" });
 	await reply.until;
 	if (reply.cut) {

@@ -102,7 +102,11 @@ test("the snapshot tells where every meter stands, before, in and after a run", 
 	);
 	assert.deepEqual(limit.snapshot(), {
 		turns: { used: 0, limit: 4, remaining: 4, policy: "abort", softLimit: 2, advised: false },
-		toolCalls: { used: 0, limit: 9, remaining: 9, policy: "abort" },
+		toolCalls: { used: 0, limit: 9, remaining: 9, policy: "abort", softLimit: undefined, advised: false },
+		cost: {
+			...{ used: 0, limit: "unlimited", remaining: "unlimited", policy: "abort" },
+			...{ softLimit: undefined, advised: false },
+		},
 	});
 	await prompt("go");
 	assert.deepEqual(seen, [
@@ -111,7 +115,8 @@ test("the snapshot tells where every meter stands, before, in and after a run", 
 		[3, true],
 		[4, true],
 	]);
-	assert.deepEqual(limit.snapshot().toolCalls, { used: 3, limit: 9, remaining: 6, policy: "abort" });
+	const { used, remaining } = limit.snapshot().toolCalls;
+	assert.deepEqual({ used, remaining }, { used: 3, remaining: 6 });
 });
 
 describe("functions", () => {
@@ -142,8 +147,8 @@ describe("functions", () => {
 		);
 		await prompt("go");
 		assert.equal(pi.messages.filter((message) => JSON.stringify(message).includes("Only 2 turns left")).length, 1);
-		assert.equal(warnings.filter((message) => message.startsWith("The grace function gave")).length, 1);
-		assert.equal(warnings.filter((message) => message.startsWith("The wrap-up message function gave")).length, 1);
+		assert.equal(warnings.filter((message) => message.startsWith("grace():")).length, 1);
+		assert.equal(warnings.filter((message) => message.startsWith("wrapUpMessage():")).length, 1);
 	});
 });
 
@@ -163,30 +168,30 @@ test("it never touches the process: exit code, standard error, listeners", async
 
 describe("wrong options", () => {
 	const wrong: [options: object, error: typeof RangeError, message: string][] = [
-		[{ turns: -1 }, RangeError, "turns must be a whole number from 0, or unlimited, not -1."],
-		[{ turns: 1.5 }, RangeError, "turns must be a whole number from 0, or unlimited, not 1.5."],
-		[{ turns: "many" }, RangeError, 'turns must be a whole number from 0, or unlimited, not "many".'],
-		[{ turns: true }, TypeError, "turns must be a whole number from 0, or unlimited, not true."],
-		[{ turns: null }, TypeError, "turns.max must be a whole number from 0, or unlimited, not undefined."],
-		[{ turns: { max: -1 } }, RangeError, "turns.max must be a whole number from 0, or unlimited, not -1."],
+		[{ turns: -1 }, RangeError, "turns: expected a whole number from 0, or unlimited, got -1."],
+		[{ turns: 1.5 }, RangeError, "turns: expected a whole number from 0, or unlimited, got 1.5."],
+		[{ turns: "many" }, RangeError, 'turns: expected a whole number from 0, or unlimited, got "many".'],
+		[{ turns: true }, TypeError, "turns: expected a whole number from 0, or unlimited, got true."],
+		[{ turns: null }, TypeError, "turns.max: expected a whole number from 0, or unlimited, got undefined."],
+		[{ turns: { max: -1 } }, RangeError, "turns.max: expected a whole number from 0, or unlimited, got -1."],
 		[
 			{ toolCalls: { max: 1, policy: "raise" } },
 			RangeError,
-			'toolCalls.policy must be abort or synthesize, not "raise".',
+			'toolCalls.policy: expected abort or synthesize, got "raise".',
 		],
-		[{ policy: 3 }, RangeError, "policy must be abort or synthesize, not 3."],
-		[{ grace: -1 }, RangeError, "grace must be a whole number from 0, not -1."],
+		[{ policy: 3 }, RangeError, "policy: expected abort or synthesize, got 3."],
+		[{ grace: -1 }, RangeError, "grace: expected a whole number from 0, got -1."],
 		[
 			{ askTimeout: 0 },
 			RangeError,
-			"askTimeout must be a whole number of seconds from 1 to 2147483, or unlimited, not 0.",
+			"askTimeout: expected a whole number of seconds from 1 to 2147483, or unlimited, got 0.",
 		],
-		[{ wrapUpMessage: "" }, RangeError, 'wrapUpMessage must be a text that is not empty, not "".'],
-		[{ onOutcome: "log" }, TypeError, 'onOutcome must be a function, not "log".'],
+		[{ wrapUpMessage: "" }, RangeError, 'wrapUpMessage: expected non-empty text, got "".'],
+		[{ onOutcome: "log" }, TypeError, 'onOutcome: expected a function, got "log".'],
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'There is no option "maxTurns"; known are turns, toolCalls, policy, grace, wrapUpMessage, askTimeout, onOutcome.',
+			'There is no option "maxTurns"; known are turns, toolCalls, cost, policy, grace, wrapUpMessage, askTimeout, partialNote, onOutcome.',
 		],
 	];
 	for (const [options, error, message] of wrong) {

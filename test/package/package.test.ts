@@ -61,15 +61,16 @@ test("the types resolve in a strict project", async () => {
 	writeFileSync(
 		join(project, "use.ts"),
 		`import { turnLimit, type Outcome, type Snapshot } from "pi-turn-limit";
-		import { create, transition, wording, type State } from "pi-turn-limit/core";
+		import { create, decide, perMeter, transition, type State } from "pi-turn-limit/core";
 		import { DefaultResourceLoader } from "@earendil-works/pi-coding-agent";
 		const limit = turnLimit({ turns: { max: 3, policy: "synthesize" }, onOutcome: (outcome: Outcome) => outcome.kind });
 		new DefaultResourceLoader({ cwd: ".", agentDir: ".", extensionFactories: [limit] });
 		export const seen: Snapshot = limit.snapshot();
 		const max = { max: 1, policy: "abort" } as const;
-		const state: State = create({ attended: true, limits: { turns: max, toolCalls: max }, grace: 0 });
+		const state: State = create({ attended: true, limits: perMeter(() => max), grace: 0 });
 		export const [next] = transition(state, { type: "prompted" });
-		export const line: string = wording.widget(next);
+		export const [, decision] = decide(next, { type: "turn_requested" });
+		turnLimit({ cost: "$2.50", toolCalls: "unlimited" });
 		// @ts-expect-error: not a policy
 		turnLimit({ policy: "raise" });`,
 	);

@@ -222,7 +222,7 @@ for (const [event, requests, ran] of [
 		const { stdout, stderr, code } = await pi.print("go");
 		assert.equal(pi.model.requests.length, requests);
 		assert.equal(pi.marks().length, ran);
-		assert.match(stderr, /^pi-turn-limit failed and stopped the run: Error: broken on purpose\n/);
+		assert.match(stderr, /^pi-turn-limit: failed and stopped the run: Error: broken on purpose\n/);
 		assert.deepEqual({ stdout, code }, { stdout: "", code: 1 });
 	});
 }
@@ -241,7 +241,7 @@ test("where the widget cannot be shown the run stops, and the person is told", a
 	await rpc.run("go");
 	assert.equal(pi.model.requests.length, 0);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "pi-turn-limit failed and stopped the run: Error: No widgets today", type: "error" },
+		{ message: "pi-turn-limit: failed and stopped the run: Error: No widgets today", type: "error" },
 	]);
 	assert.deepEqual(rpc.errors, []);
 	await leave(rpc);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { finalPass, wrapUp } from "../../src/core/wording.ts";
+import { finalPass, wrapUp } from "../../src/core/to-model.ts";
 import {
 	calls,
 	endless,
@@ -283,7 +283,7 @@ test("/turn-limit wrap-up in the final pass says that the run is ending already"
 test("the wrap-up comes first, the final pass after it", async (t) => {
 	const pi = await host(t, { model: obedient, env: { ...limits.turns, PI_TURN_LIMIT_GRACE: "1" }, after: [spy] });
 	await pi.print("go");
-	assert.deepEqual(pi.model.turns.at(-1)?.texts("user"), ["go", wrapUp(1), told.turns]);
+	assert.deepEqual(pi.model.turns.at(-1)?.texts("user"), ["go", wrapUp("turns", 1), told.turns]);
 	assert.deepEqual(ends(pi), [["synthesized", "turns"]]);
 });
 
@@ -377,14 +377,14 @@ test("/turn-limit policy at an open question counts for its answer", async (t) =
 });
 
 test("a policy that the command cannot take is refused with a message and changes nothing", async (t) => {
-	const wrong = ["stop", "Synthesize", "1", ""];
+	const wrong = ["stop", "synthesise", "1"];
 	const pi = await host(t, { model: obedient, env: { PI_MAX_TURNS: "2" } });
 	const rpc = await pi.rpc({ answer: "no" });
 	for (const value of wrong) await rpc.prompt(`/turn-limit policy ${value}`);
 	assert.deepEqual(
 		rpc.notifications,
 		wrong.map((value) => ({
-			message: `Invalid policy. Must be abort or synthesize, not "${value}".`,
+			message: `Invalid policy: expected abort or synthesize, got "${value}". Nothing has changed.`,
 			type: "error",
 		})),
 	);
@@ -395,7 +395,10 @@ test("a policy that the command cannot take is refused with a message and change
 test("a policy that the environment gets wrong is named, and the default serves", async (t) => {
 	const pi = await host(t, { model: obedient, env: { ...limits.turns, PI_TURN_LIMIT_POLICY: "answer" } });
 	const { stderr } = await pi.print("go");
-	assert.match(stderr, /^PI_TURN_LIMIT_POLICY: "answer" is not abort or synthesize\. Using "abort" \(default\)\.$/m);
+	assert.match(
+		stderr,
+		/^pi-turn-limit: PI_TURN_LIMIT_POLICY: expected abort or synthesize, got "answer"\. Using abort \(default\)\.$/m,
+	);
 	assert.equal(pi.model.requests.length, 3);
 });
 

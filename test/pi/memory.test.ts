@@ -26,8 +26,10 @@ test("what the command has set holds after a reload", async (t) => {
 		"tool calls": "0 of 70 tool calls, synthesize | /turn-limit",
 		policy: "synthesize | /turn-limit",
 		grace: "3 | /turn-limit",
+		cost: "$0.00 of ∞ | default",
 		"time to answer": "unlimited | default",
-		"wrap-up text": "built in | default",
+		"wrap-up text": "the built-in one | default",
+		"partial note": "on | default",
 	});
 	assert.deepEqual(rpc.errors, []);
 });

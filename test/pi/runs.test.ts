@@ -254,16 +254,13 @@ function wakesUp(pi: ExtensionAPI): void {
 }
 
 for (const starter of [prompts, wakesUp]) {
-	test(`after a stop, runs that an extension (${starter.name}) starts meet the gate at once`, async (t) => {
+	test(`after a stop, runs that an extension (${starter.name}) starts are refused without a question`, async (t) => {
 		const pi = await host(t, { model: endless(), env: limit(3), after: [starter] });
 		const rpc = await pi.rpc({ answer: "no" });
 		await rpc.prompt("go");
 		for (let runs = 0; runs < 4; runs++) await rpc.settled();
 		assert.equal(pi.model.requests.length, 3);
-		assert.deepEqual(
-			asked(rpc),
-			times(4).map(() => "You've used 3 turns. Continue?"),
-		);
+		assert.deepEqual(asked(rpc), ["You've used 3 turns. Continue?"]);
 	});
 
 	test(`runs that an extension (${starter.name}) starts go on counting`, async (t) => {
@@ -290,7 +287,7 @@ for (const command of ["/prompt", "/wake-up"]) {
 		await rpc.prompt("ping");
 		await rpc.run(command);
 		assert.equal(pi.model.requests.length, 2);
-		assert.equal(rpc.questions.length, 2);
+		assert.equal(rpc.questions.length, 1);
 	});
 }
 
@@ -433,14 +430,14 @@ test("/reload while the person is asked asks again, and lets nothing pass", asyn
 	assert.deepEqual(rpc.errors, []);
 });
 
-test("/reload between two runs keeps the counter: a run that an extension starts meets the gate at once", async (t) => {
+test("/reload between two runs keeps the counter: a run that an extension starts is refused", async (t) => {
 	const pi = await host(t, { model: endless(), env: limit(2), after: [reloader, starts] });
 	const rpc = await pi.rpc({ answer: "no" });
 	await rpc.run("go");
 	await rpc.prompt("/reload-now");
 	await rpc.run("/prompt");
 	assert.equal(pi.model.requests.length, 2);
-	assert.equal(rpc.questions.length, 2);
+	assert.equal(rpc.questions.length, 1);
 });
 
 test("after a /reload a person's prompt refills", async (t) => {

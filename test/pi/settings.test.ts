@@ -3,8 +3,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { COMPLETIONS } from "../../src/core/wording.ts";
-import { complete, parse } from "../../src/pi/command.ts";
+import { complete } from "../../src/pi/command.ts";
 import { bash, calls, endless, host, mark, reloader, root, text, type HostOptions } from "../harness/index.ts";
 import { during } from "../harness/scenes.ts";
 import { leaf, navigator, reply, run, status, turns } from "../settings/status.ts";
@@ -73,6 +72,13 @@ const inCommands = {
 	grace: "1 | /turn-limit",
 };
 
+/** The settings that none of these sources sets. */
+const unset = {
+	cost: "$0.00 of ∞ | default",
+	"wrap-up text": "the built-in one | default",
+	"partial note": "on | default",
+};
+
 // Every combination stands in test/settings/resolve.test.ts; here each source meets its neighbours on a real pi.
 for (const [sources, expected] of [
 	[["user"], inUserFile],
@@ -86,7 +92,7 @@ for (const [sources, expected] of [
 		const pi = await host(t, settings(...sources));
 		const rpc = await pi.rpc();
 		if ((sources as readonly Source[]).includes("command")) for (const args of SOURCES.command) await reply(rpc, args);
-		assert.deepEqual(await status(rpc), { "wrap-up text": "built in | default", ...expected });
+		assert.deepEqual(await status(rpc), { ...unset, ...expected });
 		assert.deepEqual(
 			rpc.notifications.filter(({ type }) => type !== "info"),
 			[],
@@ -100,10 +106,12 @@ test("/turn-limit alone is a few aligned lines, also when nothing is set", async
 		await reply(rpc),
 		`turns           0 of 7 turns       --turn-limit
 tool calls      0 of ∞ tool calls  default
+cost            $0.00 of ∞         default
 policy          abort              default
 grace           0                  default
 time to answer  unlimited          default
-wrap-up text    built in           default`,
+wrap-up text    the built-in one   default
+partial note    on                 default`,
 	);
 });
 
@@ -138,15 +146,15 @@ test("a project's file cannot raise what the user's file or the default gives, a
 	const pi = await host(t, { agentFiles: { [FILE]: user }, files: { [`.pi/${FILE}`]: raise } });
 	const rpc = await pi.rpc();
 	await run(rpc);
-	const lower = "is not for a project to set: its file can only lower a limit.";
+	const lower = (key: string): string => `A project file can only lower a limit; ignoring ${key}`;
 	assert.deepEqual(rpc.notifications, [
 		{
 			message: [
-				`maxTurns in .pi/${FILE}: 99 ${lower} Using 9 (maxTurns in ${FILE}).`,
-				`maxToolCalls in .pi/${FILE}: "unlimited" ${lower} Using 90 (maxToolCalls in ${FILE}).`,
-				`policy in .pi/${FILE}: "synthesize" ${lower} Using "abort" (default).`,
-				`askTimeout in .pi/${FILE}: 99 ${lower} Using 9 (askTimeout in ${FILE}).`,
-				`wrapUpMessage in .pi/${FILE}: "Go on." ${lower} Using the built-in one (default).`,
+				`${lower("maxTurns: 99")}. Using 9 (maxTurns in ${FILE}).`,
+				`${lower('maxToolCalls: "unlimited"')}. Using 90 (maxToolCalls in ${FILE}).`,
+				`${lower('policy: "synthesize"')}. Using abort (default).`,
+				`${lower("askTimeout: 99")}. Using 9 (askTimeout in ${FILE}).`,
+				`${lower('wrapUpMessage: "Go on."')}. Using the built-in one (default).`,
 			].join("\n"),
 			type: "warning",
 		},
@@ -172,7 +180,7 @@ test("loaded twice, one instance acts and the other says so", async (t) => {
 	assert.deepEqual(
 		rpc.notifications.map(({ message }) => message),
 		[
-			"pi-turn-limit is loaded twice; this copy stays out of the way.",
+			"This session loads pi-turn-limit twice; this copy stays out of the way.",
 			"Agent aborted by user. Turn limit reached. Send a message to go on.",
 		],
 	);
@@ -195,13 +203,13 @@ test("bad values and unknown keys in a file are told in one message, and pi star
 	assert.deepEqual(rpc.notifications, [
 		{
 			message: [
-				`${FILE}: unknown and ignored: "maxturns". Known are maxTurns, maxToolCalls, policy, grace, askTimeout, wrapUpMessage.`,
-				`maxTurns in ${FILE}: -1 is not a whole number from 0, or unlimited. Using 6 (PI_MAX_TURNS).`,
-				`maxToolCalls in ${FILE}: 1.5 is not a whole number from 0, or unlimited. Using "unlimited" (default).`,
-				`policy in ${FILE}: ["abort"] is not abort or synthesize. Using "abort" (default).`,
-				`grace in ${FILE}: Infinity is not a whole number from 0. Using 0 (default).`,
-				`askTimeout in ${FILE}: "NaN" is not ${seconds}. Using "unlimited" (default).`,
-				`wrapUpMessage in ${FILE}: 7 is not a text that is not empty. Using the built-in one (default).`,
+				`${FILE}: unknown and ignored: "maxturns". Known are maxTurns, maxToolCalls, maxCost, policy, grace, askTimeout, wrapUpMessage, partialNote.`,
+				`maxTurns in ${FILE}: expected a whole number from 0, or unlimited, got -1. Using 6 (PI_MAX_TURNS).`,
+				`maxToolCalls in ${FILE}: expected a whole number from 0, or unlimited, got 1.5. Using unlimited (default).`,
+				`policy in ${FILE}: expected abort or synthesize, got ["abort"]. Using abort (default).`,
+				`grace in ${FILE}: expected a whole number from 0, got Infinity. Using 0 (default).`,
+				`askTimeout in ${FILE}: expected ${seconds}, got "NaN". Using unlimited (default).`,
+				`wrapUpMessage in ${FILE}: expected non-empty text, got 7. Using the built-in one (default).`,
 			].join("\n"),
 			type: "warning",
 		},
@@ -214,10 +222,10 @@ test("bad flags and variables are told in one message, and the next weaker sourc
 	const { stdout, stderr, code } = await pi.print("go");
 	assert.equal(
 		stderr,
-		`--turn-limit: "" is not a whole number from 0, or unlimited. Using 12 (PI_MAX_TURNS).
-PI_TURN_LIMIT_TOOLS: "-3" is not a whole number from 0, or unlimited. Using "unlimited" (default).
---turn-limit-policy: "never" is not abort or synthesize. Using "abort" (default).
---turn-limit-grace: "1.5" is not a whole number from 0. Using 2 (default).
+		`pi-turn-limit: --turn-limit: expected a whole number from 0, or unlimited, got "". Using 12 (PI_MAX_TURNS).
+pi-turn-limit: PI_TURN_LIMIT_TOOLS: expected a whole number from 0, or unlimited, got "-3". Using unlimited (default).
+pi-turn-limit: --turn-limit-policy: expected abort or synthesize, got "never". Using abort (default).
+pi-turn-limit: --turn-limit-grace: expected a whole number from 0, got "1.5". Using 2 (default).
 `,
 	);
 	assert.deepEqual({ stdout, code }, { stdout: "done\n", code: 0 });
@@ -244,7 +252,7 @@ for (const [what, make, why] of [
 		const before = look(path);
 		const { stdout, stderr, code } = await pi.print("go");
 		const [message, ...others] = stderr.split("\n");
-		assert.match(message!, /^turn-limit\.json is ignored: [^\p{Cc}]*\. The other places and the defaults hold\.$/u);
+		assert.match(message!, /^turn-limit\.json is ignored: [^\p{Cc}]*\. The other places and the defaults apply\.$/u);
 		assert.ok(message?.includes(why), message);
 		assert.deepEqual(others, [""]);
 		assert.deepEqual({ stdout, code }, { stdout: "done\n", code: 0 });
@@ -321,23 +329,18 @@ test("what is wrong in a file is said once, whatever the command sets and wherev
 test("a command that means nothing gets the list of valid words and changes nothing", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	const before = await status(rpc);
-	const words = "/turn-limit takes a number, unlimited, +n, tools, policy, grace, wrap-up.";
-	for (const bad of [
-		"nonsense",
-		"-1",
-		"1.5",
-		"+0",
-		"++1",
-		"5 6",
-		"wrap-up now",
-		"tools",
-		"tools many",
-		"9".repeat(20),
-	]) {
+	const words = "/turn-limit takes a number, unlimited, +n, tools, cost, policy, grace, advise, default, wrap-up.";
+	for (const bad of ["nonsense", "-1", "1.5", "+0", "++1", "5 6", "wrap-up now", "tools many", "9".repeat(20)]) {
 		assert.ok((await reply(rpc, bad)).endsWith(words), bad);
 	}
-	assert.equal(await reply(rpc, "policy never"), 'Invalid policy. Must be abort or synthesize, not "never".');
-	assert.equal(await reply(rpc, "grace +1"), 'Invalid grace. Must be a whole number from 0, not "+1".');
+	assert.equal(
+		await reply(rpc, "policy never"),
+		'Invalid policy: expected abort or synthesize, got "never". Nothing has changed.',
+	);
+	assert.equal(
+		await reply(rpc, "grace +1"),
+		'Invalid grace: expected a whole number from 0, got "+1". Nothing has changed.',
+	);
 	assert.deepEqual(await status(rpc), before);
 	const { entries } = (await rpc.send({ type: "get_entries" })) as { entries: { type: string }[] };
 	assert.deepEqual(
@@ -400,25 +403,22 @@ test("+10 is refused when unlimited, and changes nothing", async (t) => {
 	assert.deepEqual(rpc.widgets(), []);
 });
 
-test("every completion is a command that means something, and is found by how it begins", () => {
-	for (const { value, description } of COMPLETIONS) {
-		assert.notEqual(parse(value).type, "invalid", value);
-		for (const length of [0, 1, value.length]) {
-			assert.ok(
-				complete(value.slice(0, length))?.some((item) => item.value === value && item.description === description),
-			);
-		}
+test("what begins a word is completed, and what is a command already is left alone", () => {
+	const offered = (typed: string): string[] => complete(typed)?.map(({ value }) => value) ?? [];
+	assert.deepEqual(offered("u"), ["unlimited"]);
+	assert.deepEqual(offered("tools U"), ["tools unlimited"]);
+	assert.deepEqual(offered("pol"), ["policy abort", "policy synthesize"]);
+	assert.deepEqual(offered("w"), ["wrap-up"]);
+	for (const typed of ["", "5", "2", "+1", "tools 2", "cost 2", "wrap-up", "unlimited", "nonsense"]) {
+		assert.equal(complete(typed), null, typed);
 	}
-	const words = ["25", "unlimited", "+10", "tools", "policy", "grace", "wrap-up"];
-	for (const word of words) assert.notEqual(complete(word), null, word);
-	assert.equal(complete("nonsense"), null);
 });
 
 test("the terminal completes what can stand behind /turn-limit, and shows the status aligned", async (t) => {
 	const tui = await (await host(t)).terminal();
-	tui.type("/turn-limit ");
+	tui.type("/turn-limit u");
 	await tui.shows(/unlimited +count turns, never ask/);
-	tui.type("tools u");
+	tui.type("\x7ftools u");
 	await tui.shows(/tools unlimited +count tool calls, never ask/);
 	await tui.lacks("turns until you are asked");
 	tui.press("tab");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { wrapUp } from "../../src/core/wording.ts";
+import { wrapUp as wrapUpAbout } from "../../src/core/to-model.ts";
+import type { Max } from "../../src/core/meters.ts";
 import {
 	calls,
 	endless,
@@ -21,6 +22,7 @@ import {
 import { during } from "../harness/scenes.ts";
 
 /** The sentence that only the wrap-up has. */
+const wrapUp = (remaining: Max): string => wrapUpAbout("turns", remaining);
 const advice = wrapUp(1).split("\n").at(-1) ?? "";
 
 /** How often the advice stands in each request of a turn. */
@@ -69,7 +71,7 @@ test("a model that wraps up when it is told ends the run by itself, before the l
 	assert.deepEqual(seen(pi), [0, 0, 0, 1]);
 	assert.equal(pi.model.requests.length, 4);
 	assert.equal(stdout, "My report.\n");
-	assert.equal(code, 0);
+	assert.equal(code, 54);
 	assert.deepEqual(kinds(pi), ["wrapped_up"]);
 });
 
@@ -392,12 +394,12 @@ test("a grace that is widened in the middle of a run brings the advice with the 
 test("a grace that the command cannot take is refused with a message and changes nothing", async (t) => {
 	const pi = await host(t, { model: endless(), env: limits(3, 1) });
 	const rpc = await pi.rpc({ answer: "no" });
-	for (const bad of ["-1", "1.5", "two", "unlimited", ""]) await rpc.prompt(`/turn-limit grace ${bad}`);
+	for (const bad of ["-1", "1.5", "two", "unlimited"]) await rpc.prompt(`/turn-limit grace ${bad}`);
 	assert.deepEqual(
 		rpc.notifications.map(({ message, type }) => [type, message]),
-		["-1", "1.5", "two", "unlimited", ""].map((bad) => [
+		["-1", "1.5", "two", "unlimited"].map((bad) => [
 			"error",
-			`Invalid grace. Must be a whole number from 0, not "${bad}".`,
+			`Invalid grace: expected a whole number from 0, got "${bad}". Nothing has changed.`,
 		]),
 	);
 	await rpc.run("go");
@@ -407,7 +409,10 @@ test("a grace that the command cannot take is refused with a message and changes
 test("a grace that the environment gets wrong is named, and the default serves", async (t) => {
 	const pi = await host(t, { model: endless(), env: { PI_MAX_TURNS: "5", PI_TURN_LIMIT_GRACE: "soon" } });
 	const { stderr } = await pi.print("go");
-	assert.match(stderr, /^PI_TURN_LIMIT_GRACE: "soon" is not a whole number from 0\. Using 2 \(default\)\.$/m);
+	assert.match(
+		stderr,
+		/^pi-turn-limit: PI_TURN_LIMIT_GRACE: expected a whole number from 0, got "soon"\. Using 2 \(default\)\.$/m,
+	);
 	assert.deepEqual(seen(pi), [0, 0, 0, 1, 1]);
 });
 

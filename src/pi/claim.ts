@@ -1,0 +1,46 @@
+/** One guard per session, whatever copies of the extension a session loads. */
+import type { Context, Pi } from "./host.ts";
+import { shared } from "./shared.ts";
+
+/** The limits of a program that embeds pi outrank those of an installed copy. */
+export type Rank = "installed" | "program";
+
+export interface Guard {
+	readonly rank: Rank;
+	/** Another copy guards the session from now on. */
+	standAside(): void;
+	/** Executes `/turn-limit`, whichever copy registered it. */
+	command(args: string, ctx: Context): Promise<void>;
+}
+
+/** The present guard of the session if it keeps it, else undefined: `guard` has it then. */
+export function claim(session: object, guard: Guard): Guard | undefined {
+	const present = shared.guards.get(session);
+	if (present !== undefined && present !== guard) {
+		if (present.rank === "program" || guard.rank === "installed") return present;
+		present.standAside();
+	}
+	shared.guards.set(session, guard);
+	return undefined;
+}
+
+export function release(session: object, guard: Guard): void {
+	if (shared.guards.get(session) === guard) shared.guards.delete(session);
+}
+
+export function guardOf(session: object): Guard | undefined {
+	return shared.guards.get(session);
+}
+
+const LOADING = "turn-limit:loading";
+
+/** True for the first of our copies that one loader runs; flags of the others would keep pi from starting. */
+export function isFirstLoaded({ events }: Pick<Pi, "events">): { readonly isFirst: boolean; loaded(): void } {
+	const answer = { isFirst: true };
+	events.emit(LOADING, answer);
+	if (!answer.isFirst) return { isFirst: false, loaded: () => {} };
+	const unsubscribe = events.on(LOADING, (other) => {
+		(other as typeof answer).isFirst = false;
+	});
+	return { isFirst: true, loaded: unsubscribe };
+}

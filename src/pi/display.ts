@@ -1,0 +1,53 @@
+/** Shows the person what we have to say: notifications, and the line above the editor. */
+import type { State } from "../core/state.ts";
+import type { Supplied } from "../settings/supplied.ts";
+import { type Context, NAME } from "./host.ts";
+import { idleWidget, widget } from "./widget.ts";
+
+export class Display {
+	readonly #log: (message: string) => void;
+	readonly #said = new Set<string>();
+	#line: string | undefined;
+
+	/** `log` takes messages where there is no UI. */
+	constructor(log: (message: string) => void) {
+		this.#log = log;
+	}
+
+	say(message: string, type: "info" | "warning" | "error", ctx: Context): void {
+		if (ctx.hasUI) ctx.ui.notify(message, type);
+		else this.#log(message);
+	}
+
+	/** An empty message says nothing. */
+	warnOnce(message: string, ctx: Context): void {
+		if (message !== "" && !this.#said.has(message)) this.say(message, "warning", ctx);
+		this.#said.add(message);
+	}
+
+	/** The supplied value, after a warning if it was a bad one. */
+	use<T>({ value, problem = "" }: Supplied<T>, ctx: Context): T {
+		this.warnOnce(problem, ctx);
+		return value;
+	}
+
+	/** The counters of the run in progress; between runs none. */
+	showRun(state: State, ctx: Context): void {
+		this.#show(state.phase.name === "idle" ? undefined : widget(state), ctx);
+	}
+
+	/** Between runs, after a change: the start values of the next prompt. */
+	showIdle(state: State, ctx: Context): void {
+		if (state.phase.name === "idle") this.#show(idleWidget(state), ctx);
+	}
+
+	get isShowing(): boolean {
+		return this.#line !== undefined;
+	}
+
+	#show(line: string | undefined, ctx: Context): void {
+		if (!ctx.hasUI || line === this.#line) return;
+		this.#line = line;
+		ctx.ui.setWidget(NAME, line === undefined ? undefined : [line]);
+	}
+}

@@ -1,0 +1,80 @@
+/** Carries out the core's effects. */
+import { kindOf } from "../core/meters.ts";
+import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
+import type { Effect } from "../core/state.ts";
+import { finalPass, RESUMED, wrapUp } from "../core/to-model.ts";
+import { readMessage } from "../settings/supplied.ts";
+import { type Context, DISPOSED } from "./host.ts";
+import { ask, questionAbout } from "./question.ts";
+import { report, type Report } from "./report.ts";
+import type { Session } from "./session.ts";
+
+export async function perform(session: Session, effect: Effect, ctx: Context): Promise<void> {
+	switch (effect.type) {
+		case "ask": {
+			// The yes before it has reset another meter.
+			session.display.showRun(session.state, ctx);
+			const question = questionAbout(session.state, effect.meter);
+			session.question = ask(ctx, question, session.settings.current.askTimeout.value);
+			const answer = await session.question.answer;
+			// A command, or the end of the session, may have answered it.
+			if (session.handover.isOver || session.state.phase.name !== "asking") return;
+			await session.step(ctx.signal?.aborted ? { type: "interrupted" } : { type: "answered", answer }, ctx);
+			return;
+		}
+		case "close_question":
+			session.question?.close();
+			return;
+		case "advise":
+			session.delivery.post(wrapUpText(session, effect, ctx));
+			return;
+		case "synthesize":
+			if (session.state.phase.name === "finishing") session.delivery.post(finalPass(session.state.phase.trip));
+			return;
+		case "resume":
+			session.delivery.discard();
+			session.delivery.post(RESUMED);
+			return;
+		case "continue":
+			session.turn.mustGoOn = true;
+			return;
+		case "abort":
+			session.wasQueued ||= ctx.hasPendingMessages();
+			session.delivery.discard();
+			ctx.abort();
+			return;
+		case "end":
+			if (!effect.repeated) tell(session, effect.outcome, ctx);
+			session.isReasonShown = false;
+			session.wasQueued = false;
+			return;
+	}
+}
+
+function tell(session: Session, outcome: Outcome, ctx: Context): void {
+	const { isReasonShown, wasQueued, pi, options, role, state } = session;
+	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
+	// The line about the stop says it all; runs that are refused after it add nothing.
+	if (!isRefused) session.lastLine = lineOf(session, outcome);
+	const line = isRefused ? undefined : session.lastLine;
+	const made = { outcome, line, isInTranscript: isReasonShown, wasQueued };
+	const hear = (made: Report): void => options.hear?.(made, ctx, role);
+	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
+	else report(pi, made, hear, ctx);
+}
+
+/** The line about an outcome, with the place of the limit that acted. */
+export function lineOf({ settings, role }: Session, outcome: Outcome): string | undefined {
+	return role.isMember && stoppedByLimit(outcome) ? memberLine(outcome) : line(outcome, (id) => settings.sourceOf(id));
+}
+
+/** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */
+function memberLine({ meter }: Trip): string {
+	return `pi-turn-limit: the limit of ${kindOf(meter).many} stopped this subagent before it gave an answer.`;
+}
+
+function wrapUpText(session: Session, { meter, remaining }: Extract<Effect, { type: "advise" }>, ctx: Context): string {
+	const { settings, options } = session;
+	const text = settings.current.wrapUpMessage.value || wrapUp(meter, remaining);
+	return options.wrapUpMessage ? session.display.use(readMessage(options.wrapUpMessage, text), ctx) : text;
+}

@@ -1,0 +1,200 @@
+/** Pi's events, translated: a method per event. */
+import type { TurnEndEventResult } from "@earendil-works/pi-coding-agent";
+import { isClosed, isRetrying } from "../core/state.ts";
+import { refusal, RELOADED } from "../core/to-model.ts";
+import { readGrace } from "../settings/supplied.ts";
+import { chargeOf } from "./charges.ts";
+import {
+	answerIn,
+	type Assistant,
+	type Context,
+	DISPOSED,
+	type Events,
+	goesOn,
+	isInSight,
+	isRefusal,
+	orDisposed,
+	withNote,
+} from "./host.ts";
+import { apply, warnOfUnknownAmounts } from "./limits.ts";
+import { noteOn, refusedMessage } from "./reply.ts";
+import type { Session } from "./session.ts";
+import { SlashCommands } from "./slash-commands.ts";
+
+type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
+
+export function handlersOf(session: Session): Handlers {
+	const slashCommands = new SlashCommands(session.pi);
+	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
+	let isPersonsInput = false;
+	/** Of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
+	let owed: ReturnType<typeof chargeOf>;
+
+	return {
+		session_start(_event, ctx) {
+			slashCommands.watch(ctx);
+		},
+
+		async session_tree(_event, ctx) {
+			const problems = session.settings.recall(ctx);
+			await apply(session, ctx);
+			if (session.display.isShowing) session.display.showIdle(session.state, ctx);
+			session.display.warnOnce(problems.join("\n"), ctx);
+		},
+
+		async session_shutdown({ reason }, ctx) {
+			slashCommands.stop();
+			if (reason === "reload") session.leave(ctx);
+			else await session.shutDown(ctx);
+		},
+
+		model_select({ model }, ctx) {
+			warnOfUnknownAmounts(session, model, ctx);
+		},
+
+		input({ source, streamingBehavior }) {
+			// A message into a running run, or while a prompt is still starting, says nothing about the next run.
+			if (streamingBehavior !== undefined) return;
+			isPersonsInput = source !== "extension";
+			owed = undefined;
+		},
+
+		async before_agent_start(event, ctx) {
+			const isPrompt = (event as { messageType?: string }).messageType !== "custom";
+			if (isPersonsInput && isPrompt) await session.step({ type: "prompted" }, ctx);
+			isPersonsInput = false;
+		},
+
+		async turn_start(event, ctx) {
+			session.newTurn();
+			if (session.state.phase.name === "idle") {
+				if (slashCommands.takeEntered()) await session.step({ type: "prompted" }, ctx);
+				if (session.state.phase.prompted) session.answer = undefined;
+				await session.beginRun(ctx);
+			}
+			const requested = await requestTurn(event, ctx);
+			if (owed) await session.step({ type: "charged", amounts: owed }, ctx);
+			owed = undefined;
+			return requested;
+		},
+
+		async message_start(event, ctx) {
+			const { role } = event.message;
+			const isRetry = isRetrying(session.state);
+			if ((role !== "user" && role !== "custom") || (isRetry && session.turn.hasReply)) return;
+			await session.step({ type: "message_entered" }, ctx);
+			// Pi starts a turn before the messages that the turn is about.
+			if (isRetry) await requestTurn(event, ctx);
+		},
+
+		async message_end({ message }, ctx) {
+			const usage = message.role === "assistant" || message.role === "toolResult" ? message.usage : undefined;
+			const amounts = chargeOf(usage);
+			if (amounts) await session.step({ type: "charged", amounts }, ctx);
+			if (amounts) session.awaitTurnEnd();
+			return message.role === "assistant" ? await replied(message, ctx) : undefined;
+		},
+
+		async tool_call({ toolName, input }, ctx) {
+			const decision = await session.request({ type: "tool_call_requested", call: { tool: toolName, input } }, ctx);
+			switch (decision) {
+				case "admit":
+					return undefined;
+				case "gone":
+					// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
+					return { block: true, reason: RELOADED };
+				case "refuse":
+				case "abort":
+					session.turn.hasRefused = true;
+					session.awaitTurnEnd();
+					return { block: true, reason: refusal(session.state) };
+			}
+		},
+
+		tool_execution_end({ toolCallId, result }) {
+			session.turn.callEnded(toolCallId, result);
+		},
+
+		async turn_end(event, ctx): Promise<TurnEndEventResult | undefined> {
+			const { message, toolResults } = event;
+			if (message.role !== "assistant" || ["error", "aborted"].includes(message.stopReason)) return undefined;
+			if (ctx.signal?.aborted) {
+				await session.step({ type: "interrupted" }, ctx);
+				return undefined;
+			}
+			const { grace } = session.options;
+			if (grace) await session.step({ type: "grace_set", grace: session.display.use(readGrace(grace), ctx) }, ctx);
+			const isGoingOn = goesOn(event, session.turn.terminated);
+			const answered = toolResults.length === 0 && answerIn(message) !== undefined;
+			await session.step({ type: "turn_ended", goesOn: isGoingOn, answered }, ctx);
+			// A tool can keep to itself that a call which it made was refused.
+			const isHidden = session.turn.hasRefused && !toolResults.some(isRefusal);
+			if (isHidden && isGoingOn) await session.step({ type: "message_lost" }, ctx);
+			const { mustGoOn } = session.turn;
+			const entries = session.delivery.takeEntries(isGoingOn && !isClosed(session.state));
+			if (entries.length === 0) return undefined;
+			return { entries: [...event.entries, ...entries], ...(mustGoOn ? { continue: true } : {}) };
+		},
+
+		async agent_end(_event, ctx) {
+			if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
+		},
+
+		session_before_compact({ reason }) {
+			return reason !== "manual" && isClosed(session.state) ? { cancel: true } : undefined;
+		},
+
+		async session_compact(event, ctx) {
+			const amounts = chargeOf(event.compactionEntry.usage);
+			const isStarting = isPersonsInput && session.state.phase.name === "idle";
+			if (isStarting && event.reason !== "manual") owed = amounts;
+			else if (amounts) await session.step({ type: "charged", amounts }, ctx);
+			// A truncated answer was no failure until now; pi has taken it back and repeats the turn.
+			if (event.willRetry) await session.step({ type: "turn_failed", message: event.reason }, ctx);
+			if (!isInSight(event, ctx)) await session.step({ type: "message_lost" }, ctx);
+		},
+
+		cache_warming_decision() {
+			return isClosed(session.state) ? { action: "stop" } : undefined;
+		},
+
+		async agent_settled(_event, settled) {
+			const ctx = orDisposed(settled);
+			session.delivery.discard();
+			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
+			session.newTurn();
+			await session.step({ type: "settled" }, ctx);
+		},
+	};
+
+	async function requestTurn(event: unknown, ctx: Context) {
+		const decision = await session.request({ type: "turn_requested" }, ctx);
+		switch (decision) {
+			case "admit":
+				session.delivery.inject();
+				return;
+			case "gone":
+				return await session.handover.forward("turn_start", event);
+			case "refuse":
+			case "abort":
+				return await session.refuseTurn(ctx);
+		}
+	}
+
+	async function replied(message: Assistant, ctx: Context) {
+		session.turn.replied(message);
+		const { stopReason, errorMessage } = message;
+		if (stopReason === "aborted") await session.step({ type: "interrupted" }, ctx);
+		else if (stopReason === "error")
+			await session.step({ type: "turn_failed", message: errorMessage ?? stopReason }, ctx);
+		else {
+			session.awaitTurnEnd();
+			const answer = answerIn(message);
+			session.answer = answer ?? session.answer;
+			const note = answer === undefined ? undefined : noteOn(session);
+			return note === undefined ? undefined : { message: withNote(message, note) };
+		}
+		const refused = refusedMessage(session, message, ctx);
+		return refused && { message: refused };
+	}
+}

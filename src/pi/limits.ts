@@ -1,0 +1,49 @@
+/** Brings the breaker in line with the settings. */
+import type { Policy } from "../core/limit.ts";
+import { amount, kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../core/meters.ts";
+import { create, type State } from "../core/state.ts";
+import type { Resolved } from "../settings/resolve.ts";
+import { KEY_OF } from "../settings/settings.ts";
+import { AMOUNT_IDS, CHARGES } from "./charges.ts";
+import { type Context, NAME } from "./host.ts";
+import type { Session } from "./session.ts";
+
+export type Policies = Partial<PerMeter<Policy>>;
+
+/** A breaker that has counted nothing yet. Only the command changes the policy of limits that have one of their own. */
+export function initialState(settings: Resolved, policies: Policies | undefined, attended: boolean): State {
+	const own = settings.policy.source === `/${NAME}` ? undefined : policies;
+	const limits = perMeter((id) => ({
+		max: settings[KEY_OF[id]].value,
+		policy: own?.[id] ?? settings.policy.value,
+	}));
+	return create({ attended, limits, grace: settings.grace.value });
+}
+
+/** By events, so that the core's rules for a change apply. */
+export async function apply(session: Session, ctx: Context): Promise<void> {
+	const { meters, grace } = initialState(session.settings.current, session.options.policies, session.state.attended);
+	for (const meter of METER_IDS) {
+		const { max, policy } = meters[meter].limit;
+		const now = session.state.meters[meter].limit;
+		if (now.max !== max) await session.step({ type: "limit_set", meter, max }, ctx);
+		if (now.policy !== policy) await session.step({ type: "policy_set", meter, policy }, ctx);
+	}
+	await session.step({ type: "grace_set", grace }, ctx);
+	session.awaitTurnEnd();
+	warnOfUnknownAmounts(session, ctx.model, ctx);
+}
+
+/** A limit cannot hold an amount that pi never learns: say so, once for each model. */
+export function warnOfUnknownAmounts(session: Session, model: Context["model"], ctx: Context): void {
+	if (model === undefined) return;
+	for (const id of AMOUNT_IDS) {
+		const { max } = session.state.meters[id].limit;
+		const why = max === "unlimited" ? undefined : CHARGES[id].unknownFor?.(model);
+		if (why !== undefined) session.display.warnOnce(unknownText(id, max, `${model.id} ${why}`), ctx);
+	}
+}
+
+function unknownText(id: MeterId, max: number | "unlimited", why: string): string {
+	return `${kindOf(id).title} of ${amount(id, max)} cannot be held: ${why}.`;
+}

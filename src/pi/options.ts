@@ -1,0 +1,34 @@
+import type { Place } from "../settings/resolve.ts";
+import type { Rank } from "./claim.ts";
+import type { Context } from "./host.ts";
+import type { Policies } from "./limits.ts";
+import type { Surroundings } from "./preferences.ts";
+import type { Report } from "./report.ts";
+import type { Session } from "./session.ts";
+import type { Role } from "./tree.ts";
+
+/** The differences between pi's own process and a program that embeds pi. */
+export interface Options {
+	readonly rank: Rank;
+	/** The places of settings, strongest first, until a session has started. */
+	readonly places: readonly Place[];
+	/** The places once a session has started; the same if not given. */
+	readonly surroundings?: (ctx: Context) => Surroundings;
+	/** Of limits that have a policy of their own. */
+	readonly policies?: Policies;
+	/** In place of the setting; read at every check. */
+	readonly grace?: (() => unknown) | undefined;
+	/** In place of the setting; read when it is sent. */
+	readonly wrapUpMessage?: (() => unknown) | undefined;
+	/** Called when this copy is the first that its loader runs: it registers what only one copy may. */
+	readonly loadedFirst?: () => void;
+	/** Where there is no person to tell. */
+	readonly log?: (message: string) => void;
+	/** Standard output, if it is ours to write. */
+	readonly print?: (text: string) => void;
+	readonly hear?: (report: Report, ctx: Context, role: Role) => void;
+	/** The limits cannot be held on this host; ends the process if it must not run without them. */
+	readonly cannotGuard?: (ctx: Context) => void;
+	/** Refused runs come again and again: ends the process if that is ours to do. */
+	readonly giveUp?: (session: Session, ctx: Context) => Promise<void>;
+}

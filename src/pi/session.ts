@@ -1,0 +1,222 @@
+/** One breaker in one session: its state, its settings, its coming and going. */
+import { decide, transition } from "../core/breaker.ts";
+import { isEndAwaited } from "../core/gate.ts";
+import { pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
+import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
+import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
+import { execute } from "./command.ts";
+import { Delivery } from "./delivery.ts";
+import { Display } from "./display.ts";
+import { perform } from "./effects.ts";
+import { Handover, takeLegacy } from "./handover.ts";
+import { type Context, isSupported, type Pi } from "./host.ts";
+import { apply, initialState } from "./limits.ts";
+import type { Options } from "./options.ts";
+import { Preferences } from "./preferences.ts";
+import type { OpenQuestion } from "./question.ts";
+import { announceRoot, leaveProcess, type Role, roleOf } from "./tree.ts";
+import { Turn } from "./turn.ts";
+
+/** Refusals in a row after which a script ends. */
+const MOST_REFUSALS = 3;
+
+const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy stays out of the way.";
+const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
+const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one could hold.";
+
+export class Session implements Guard {
+	readonly pi: Pi;
+	readonly options: Options;
+	readonly settings: Preferences;
+	readonly delivery: Delivery;
+	readonly display: Display;
+	readonly handover = new Handover();
+	state: State;
+	turn = new Turn();
+	question: OpenQuestion | undefined;
+	role: Role = { isMember: false, ownsProcess: false };
+	/** `off`: another copy guards the session, or it has ended. `unable`: nobody holds our limits, so every run is aborted. */
+	duty: "guard" | "off" | "unable" = "guard";
+	/** The model's last answer; kept until the next prompt, whatever runs in between. */
+	answer: string | undefined;
+	/** The line about the last run that was not refused. */
+	lastLine: string | undefined;
+	/** The reason of our stop stands in the transcript. */
+	isReasonShown = false;
+	/** Messages were waiting when the run was stopped. */
+	wasQueued = false;
+	/** Set by the subscription: listens to the end of this turn. */
+	listenToTurnEnd: () => () => void = () => () => {};
+	/** Set by the subscription: handles an event that reached an earlier instance. */
+	receive: (name: string, event: unknown, ctx: Context) => Promise<unknown> = () => Promise.resolve(undefined);
+	readonly #ended = new AbortController();
+	#begun: Promise<void> | undefined;
+	#runs = 0;
+
+	constructor(pi: Pi, options: Options) {
+		this.pi = pi;
+		this.options = options;
+		this.settings = new Preferences(pi, options.places, options.surroundings);
+		this.delivery = new Delivery(pi);
+		this.display = new Display((message) => {
+			if (this.role.ownsProcess) options.log?.(message);
+		});
+		this.state = initialState(this.settings.current, options.policies, false);
+	}
+
+	get rank(): Rank {
+		return this.options.rank;
+	}
+
+	// Coming and going
+
+	/** At the first event of the session, whichever it is. */
+	begin(ctx: Context): Promise<void> {
+		return (this.#begun ??= this.#begin(ctx).catch((error: unknown) => {
+			this.#begun = undefined;
+			throw error;
+		}));
+	}
+
+	async #begin(ctx: Context): Promise<void> {
+		this.role = roleOf(ctx.sessionManager);
+		const whyNot = isSupported(ctx) ? this.#claim(ctx) : TOO_OLD;
+		if (whyNot !== undefined) {
+			this.duty = this.rank === "program" ? "unable" : "off";
+			this.display.warnOnce(whyNot, ctx);
+			if (whyNot === TOO_OLD) this.options.cannotGuard?.(ctx);
+			return;
+		}
+		announceRoot(this.role, this.#runs);
+		const attended = this.#isAttended(ctx);
+		const problems = this.settings.load(ctx, attended);
+		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
+		this.state = legacy?.state ?? initialState(this.settings.current, this.options.policies, attended);
+		await apply(this, ctx);
+		legacy?.succeed((name, event) => this.receive(name, event, ctx));
+		this.display.warnOnce(problems.join("\n"), ctx);
+	}
+
+	/** Why another copy guards the session, if it does; a program's limits outrank an installed copy without a word. */
+	#claim({ sessionManager }: Context): string | undefined {
+		const guard = claim(sessionManager, this);
+		if (guard === undefined) return undefined;
+		if (guard.rank !== this.rank) return "";
+		return this.rank === "program" ? TWO_LIMITS : LOADED_TWICE;
+	}
+
+	/** True for the session that this copy guards, and as long as it has seen none. */
+	mayGuard(sessionManager: object | undefined): boolean {
+		const guard = sessionManager && guardOf(sessionManager);
+		const isFree = guard === undefined && (this.#begun === undefined || sessionManager === undefined);
+		return this.duty === "guard" && (guard === this || isFree);
+	}
+
+	standAside(): void {
+		this.duty = "off";
+	}
+
+	/** Pi reloads its extensions: events that still reach this instance wait for the next. */
+	leave({ sessionManager }: Context): void {
+		release(sessionManager, this);
+		this.handover.leave(sessionManager.getSessionId(), this.state, () => this.question?.close());
+	}
+
+	async shutDown(ctx: Context): Promise<void> {
+		await this.step({ type: "shut_down" }, ctx);
+		this.duty = "off";
+		this.#ended.abort();
+		release(ctx.sessionManager, this);
+		leaveProcess(ctx.sessionManager);
+	}
+
+	/** A program may bind its UI late, so every run looks again for a person. */
+	async beginRun(ctx: Context): Promise<void> {
+		announceRoot(this.role, ++this.#runs);
+		const attended = this.#isAttended(ctx);
+		if (this.state.attended === attended) return;
+		this.settings.attend(attended);
+		await this.step({ type: "attended_set", attended }, ctx);
+		await apply(this, ctx);
+	}
+
+	/** A member has a person only in a terminal of its own: over rpc nobody may be listening. */
+	#isAttended({ hasUI, mode }: Context): boolean {
+		return hasUI && (!this.role.isMember || mode === "tui");
+	}
+
+	// The core: commit the state, then carry out the effects, in order
+
+	async step(event: Event, ctx: Context): Promise<void> {
+		const [next, effects] = transition(this.state, event);
+		await this.#commit(next, effects, ctx);
+	}
+
+	/** Makes a request until it is decided; `gone` if another instance decides from here on. */
+	async request(request: Request, ctx: Context): Promise<Exclude<Decision, "wait"> | "gone"> {
+		for (;;) {
+			if (ctx.signal?.aborted) await this.step({ type: "interrupted" }, ctx);
+			const [next, decision, effects] = decide(this.state, request);
+			await this.#commit(next, effects, ctx);
+			if (this.handover.isOver) return "gone";
+			if (decision !== "wait") return decision;
+			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
+			await this.question.answer;
+		}
+	}
+
+	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
+	async refuseTurn(ctx: Context): Promise<void> {
+		if (refusalsInARow(this.state) >= MOST_REFUSALS && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
+		await pause(pauseBeforeRefusal(this.state), [ctx.signal, this.#ended.signal]);
+		await perform(this, { type: "abort" }, ctx);
+	}
+
+	/** We failed where we should decide: the run stops, whatever else cannot be done any more. `isTurn`: it may be the first. */
+	fail(error: unknown, isTurn: boolean): void {
+		const begun = isTurn ? start(this.state) : this.state;
+		const [next, effects] = transition(begun, { type: "broke", message: String(error) });
+		this.state = next;
+		if (effects.some(({ type }) => type === "close_question")) this.question?.close();
+	}
+
+	async #commit(next: State, effects: readonly Effect[], ctx: Context): Promise<void> {
+		const wasIdle = this.state.phase.name === "idle";
+		this.state = next;
+		for (const effect of effects) await perform(this, effect, ctx);
+		const isIdle = this.state.phase.name === "idle";
+		if (this.handover.isOver || (wasIdle && isIdle)) return;
+		this.display.showRun(this.state, ctx);
+	}
+
+	newTurn(): void {
+		this.turn.stopListening?.();
+		this.turn = new Turn();
+	}
+
+	/** Pi builds the whole transcript for those who listen to the end of a turn, so we do only where it matters. */
+	awaitTurnEnd(): void {
+		if (this.turn.stopListening || this.handover.isOver) return;
+		const isAwaited = this.options.grace !== undefined || this.delivery.isPending || isEndAwaited(this.state);
+		if (isAwaited) this.turn.stopListening = this.listenToTurnEnd();
+	}
+
+	async command(args: string, ctx: Context): Promise<void> {
+		if (!isSupported(ctx)) return this.display.say(TOO_OLD, "error", ctx);
+		await execute(this, args, ctx);
+	}
+}
+
+async function pause(seconds: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+	if (seconds === 0) return;
+	const ends = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+	await new Promise<void>((resolve) => {
+		const timer = setTimeout(resolve, seconds * 1000);
+		const end = (): void => {
+			clearTimeout(timer);
+			resolve();
+		};
+		if (ends.aborted) end();
+		ends.addEventListener("abort", end, { once: true });
+	});
+}

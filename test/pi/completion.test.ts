@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { host, type Terminal } from "../harness/index.ts";
+import { echoesKeys, Typist } from "../harness/typist.ts";
+
+/** A terminal, and somebody who types there no faster than pi can complete. */
+async function typing(t: TestContext): Promise<{ tui: Terminal; typist: Typist }> {
+	const tui = await (await host(t, { after: [echoesKeys] })).terminal();
+	return { tui, typist: new Typist(tui) };
+}
+
+const commands: [args: string, reply: string][] = [
+	["5", "Turn limit set to 5."],
+	["2", "Turn limit set to 2."],
+	["25", "Turn limit set to 25."],
+	["+1", "1 turn more"],
+	["+10", "10 turns more"],
+	["unlimited", "Turn limit set to unlimited."],
+	["tools 2", "Tool limit set to 2."],
+	["tools 200", "Tool limit set to 200."],
+	["policy abort", "Policy set to abort."],
+	["grace 0", "Grace set to 0."],
+	["wrap-up", "Nothing is running."],
+];
+
+test("what is typed in full behind /turn-limit is sent as typed", async (t) => {
+	const { tui, typist } = await typing(t);
+	for (const [args, reply] of commands) {
+		await t.test(`/turn-limit ${args}, with the first Enter`, async () => {
+			tui.press("ctrl+u");
+			assert.equal(await typist.type(`/turn-limit ${args}`), `/turn-limit ${args}`);
+			assert.equal(await typist.type("\r"), "");
+			await tui.shows(reply);
+		});
+	}
+});
+
+for (const command of ["/turn-limit", "/turn-limit "]) {
+	test(`${JSON.stringify(command)} and Enter shows the status`, async (t) => {
+		const { tui, typist } = await typing(t);
+		await typist.type(command);
+		assert.equal(await typist.type("\r"), "");
+		await tui.shows("0 of 25 turns");
+	});
+}
+
+test("what is not yet typed in full is completed, and Enter sends it then", async (t) => {
+	const { tui, typist } = await typing(t);
+	await typist.type("/turn-limit unl");
+	assert.equal(await typist.type("\r"), "/turn-limit unlimited");
+	assert.equal(await typist.type("\r"), "");
+	await tui.shows("Turn limit set to unlimited.");
+});
