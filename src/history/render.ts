@@ -101,7 +101,7 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 		: { present: "*", suggested: "+", other: "" };
 	const rows = whatIf.map(({ meter, limit, is, asked, prompts, finished, beyond }): Row => {
 		const share = asked === 0 ? "–" : percent(finished, asked);
-		const spent = priced > 0 ? money(beyond.cost) : `${short(beyond.turns)} turns`;
+		const spent = priced > 0 ? money(beyond.cost) : short(beyond.turns) + (long ? " turns" : "");
 		const cells = long
 			? [`${count(asked)} of ${count(prompts)} (${percent(asked, prompts)})`, share, spent]
 			: [`${asked}/${prompts}`, share.replace(" ", ""), spent];
@@ -110,7 +110,8 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 	if (long)
 		return table([[["limit", "asked in", "finished anyway", "spent beyond"], "muted"], ...rows], columns, paint);
 	const lines = table([[["limit", "asked", "done", "beyond"], "muted"], ...rows], columns, paint);
-	return [...lines, ...wrap("* now, + suggested; done: finished anyway", columns)];
+	const unit = priced > 0 ? "" : "; beyond: turns";
+	return [...lines, ...wrap(`* now, + suggested; done: finished anyway${unit}`, columns)];
 }
 
 function people({ people: { attended, headless, unknown } }: Advice): string[] {
@@ -136,13 +137,11 @@ function breaker({ asked: { outcomes, yes, no, unanswered } }: Advice): string[]
 
 function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 	if (!suggestion) return [`None: ${counted(prompts, "prompt")}, and at least ${ENOUGH.suggestion} are needed.`];
-	const { turns, cost, time } = suggestion;
+	const { turns, cost } = suggestion;
 	return [
 		"What 95 of 100 of your prompts stay within, rounded up:",
 		`  /turn-limit ${turns}`,
 		...(cost === null ? [] : [`  /turn-limit cost ${cost.toFixed(2)}`]),
-		...(time === null ? [] : [`  /turn-limit time ${clock(time)}`]),
-		"  /turn-limit save",
 		...(cost === null ? [`No cost: ${count(priced)} priced, and at least ${ENOUGH.suggestion} are needed.`] : []),
 	];
 }

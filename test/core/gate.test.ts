@@ -39,6 +39,22 @@ describe("a turn", () => {
 		assert.equal(outcome?.kind === "failed" && outcome.message, "first");
 	});
 
+	test("that has ended can fail, because the host may take its answer back, and is then retried", () => {
+		const run = new Driver({ turns: 1 }).prompt();
+		run.request();
+		run.end(false);
+		run.fail();
+		assert.deepEqual([...run.request(), run.used()], ["admit", 1]);
+	});
+
+	test("is not retried while a question is open", () => {
+		const run = new Driver({ toolCalls: 0, attended: true }).prompt();
+		run.request();
+		run.fail();
+		assert.deepEqual(run.call(), [asks("toolCalls"), "wait"]);
+		assert.deepEqual(run.request(), ["wait"]);
+	});
+
 	test("whose end was never reported does not escape the count", () => {
 		const run = new Driver({ turns: 2 }).prompt();
 		assert.deepEqual([...run.request(), ...run.request(), ...run.request()], ["admit", "admit", "abort"]);

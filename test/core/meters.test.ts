@@ -201,10 +201,17 @@ test("a turn cannot be requested of a breaker whose run has not started", () => 
 	assert.deepEqual(requestTurn(state), [state, "abort", []]);
 });
 
-test("every row has words of its own", () => {
+test("every row has words of its own, and samples that people can type", () => {
 	for (const field of ["title", "label", "many", "word"] as const) {
 		assert.equal(new Set(METER_IDS.map((id) => kindOf(id)[field])).size, METER_IDS.length, field);
 	}
+	const rows = (["turns", "toolCalls", "cost"] as const).map((id) => {
+		const { title, label, samples, step } = kindOf(id);
+		return [title, label, ...samples, `+${step}`].join(", ");
+	});
+	assert.deepEqual(rows, [
+		...["Turn limit, Turns, 25, 50, +10", "Tool limit, Tools, 200, +10", "Cost limit, Cost, 2.50, +1"],
+	]);
 });
 
 test("an amount is said with its unit, one and many told apart", () => {

@@ -83,9 +83,7 @@ Suggestion
 What 95 of 100 of your prompts stay
 within, rounded up:
   /turn-limit 20
-  /turn-limit cost 0.60
-  /turn-limit time 5m
-  /turn-limit save`;
+  /turn-limit cost 0.60`;
 
 test("80 columns show what docs/advice.md shows", () => {
 	assert.equal(render(example(), { width: 80 }), block("Your prompts"));
@@ -216,6 +214,15 @@ describe("few sessions", () => {
 		);
 		assert.match(text, /^25 turns \(now\) +50 of 50 \(100 %\) +100 % +250 turns$/m);
 		assert.match(text, /Priced: 0 of 50/);
+		const narrow = render(
+			adviceFrom(
+				runs(50, () => 30, { cost: 0 }),
+				{ turns: 25 },
+			),
+			{ width: 40 },
+		);
+		assert.match(narrow, /^25 turns\* +50\/50 100% +250$/m);
+		assert.match(narrow, /finished\sanyway; beyond: turns$/m);
 		assert.match(text, /No cost: 0 priced, and at least 40 are needed\.$/);
 	});
 });
