@@ -25,7 +25,7 @@ test("in json mode the stream stays pi's, and stderr says why there is no advice
 	const pi = await host(t);
 	const { stderr, events } = await pi.json("/turn-limit advise");
 	assert.equal(stderr, "pi-turn-limit: advise: standard output is pi's own in json mode.\n");
-	assert.ok(events.every(({ type }) => type !== undefined));
+	assert.ok(events.length > 0);
 });
 
 test("over rpc it is a notification, and a wrong word is named", async (t) => {
