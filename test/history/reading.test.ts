@@ -317,11 +317,11 @@ describe("which sessions", () => {
 	});
 
 	test("only those of this working directory, if asked", async (t) => {
-		const files = { "x/a.jsonl": one("a", { cwd: "/work" }), "y/b.jsonl": one("b", { cwd: "/work/b" }) };
+		const files = { "x/a.jsonl": one("a", { cwd: "/project" }), "y/b.jsonl": one("b", { cwd: "/project/b" }) };
 		const { prompts, sample } = await read(t, files, { project: true, cwd: folder(t, {}) });
 		assert.deepEqual([prompts, sample.files], [0, 0]);
 		const sessionDir = folder(t, files);
-		assert.equal((await advise({ sessionDir, project: true, cwd: "/work/b" })).prompts, 1);
+		assert.equal((await advise({ sessionDir, project: true, cwd: "/project/b" })).prompts, 1);
 	});
 
 	test("only prompts of the last days, if asked, by when they were sent", async (t) => {

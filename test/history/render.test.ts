@@ -186,10 +186,10 @@ test("a limit of 1 is one turn", () => {
 
 describe("few sessions", () => {
 	test("none at all: says so, with where it looked and for what, and nothing else", () => {
-		const sample = { project: "/work", days: 1 };
+		const sample = { project: "/project", days: 1 };
 		assert.equal(
 			render(adviceFrom([], { turns: 25 }, sample), { width: 80 }),
-			"Your prompts\nNone of /work of the last 1 day in /sessions.",
+			"Your prompts\nNone of /project of the last 1 day in /sessions.",
 		);
 	});
 

@@ -45,7 +45,7 @@ export class Story {
 			version: 3,
 			id: `session-${name}`,
 			timestamp: this.#now(),
-			cwd: options.cwd ?? "/work",
+			cwd: options.cwd ?? "/project",
 		};
 	}
 
