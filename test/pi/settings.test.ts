@@ -252,7 +252,10 @@ for (const [what, make, why] of [
 		const before = look(path);
 		const { stdout, stderr, code } = await pi.print("go");
 		const [message, ...others] = stderr.split("\n");
-		assert.match(message!, /^turn-limit\.json is ignored: [^\p{Cc}]*\. The other places and the defaults apply\.$/u);
+		assert.match(
+			message!,
+			/^pi-turn-limit: turn-limit\.json is ignored: [^\p{Cc}]*\. The other places and the defaults apply\.$/u,
+		);
 		assert.ok(message?.includes(why), message);
 		assert.deepEqual(others, [""]);
 		assert.deepEqual({ stdout, code }, { stdout: "done\n", code: 0 });
