@@ -2,7 +2,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** What is in the corpus, to be compared with what `advise` finds. */
+/** The contents of the corpus, to be compared with the figures of `advise`. */
 export interface Corpus {
 	readonly bytes: number;
 	readonly prompts: number;

@@ -1,4 +1,4 @@
-/** What does a shared count cost, beside one that stands in memory? */
+/** Measures a shared count beside one in memory. */
 import { memory } from "../src/ledger/memory.ts";
 import type { Account } from "../src/ledger/port.ts";
 import { measure } from "../test/ledger/agent.ts";

@@ -138,7 +138,7 @@ function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step 
 
 /** A meter as programs read it; amounts as they write them. */
 export interface Gauge extends Reading {
-	/** What may be spent before the wrap-up is due in this round, if one is. */
+	/** The amount after which the wrap-up of this round is due, if one is. */
 	readonly softLimit: number | undefined;
 	/** The wrap-up of this round was about this meter. */
 	readonly advised: boolean;
