@@ -27,6 +27,7 @@ test("a terminal too low for dialog and editor shows the title and every choice,
 	tui.press("up");
 	await tui.shows("→ Stop");
 	tui.press("enter");
+	tui.resize(60, 24); // So low, it would not hold the reply and what comes after.
 	await tui.shows(picked(1, "no"));
 });
 
