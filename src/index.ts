@@ -9,7 +9,6 @@ import type { Pi } from "./pi/host.ts";
 import { initialState, type Policies } from "./pi/limits.ts";
 import type { Report } from "./pi/report.ts";
 import { Session } from "./pi/session.ts";
-import { subscribe } from "./pi/subscribe.ts";
 import { type Place, resolve } from "./settings/resolve.ts";
 import { defaults, type Key, KEY_OF, meterOf, SETTINGS } from "./settings/settings.ts";
 import { readGrace } from "./settings/supplied.ts";
@@ -80,9 +79,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 			last = report;
 			options.onOutcome?.(report.outcome);
 		};
-		const session = new Session(pi, { rank: "program", places, policies, grace, wrapUpMessage, hear });
-		sessions.push(session);
-		subscribe(session);
+		sessions.push(new Session(pi, { rank: "program", places, policies, grace, wrapUpMessage, hear }));
 	};
 	return Object.assign(extension, {
 		snapshot: () => {

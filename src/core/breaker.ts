@@ -10,7 +10,9 @@ import { type AmountId, kindOf, type Max, type MeterId, type PerMeter, perMeter 
 import { settle, shutDown, start, stop } from "./run.ts";
 import {
 	type Active,
+	type Busy,
 	type Event,
+	isBusy,
 	isClosed,
 	isTurnOpen,
 	type Request,
@@ -50,15 +52,16 @@ export function transition(state: State, event: Event): Step {
 		case "grace_set":
 			return [{ ...state, grace: event.grace }, []];
 		default:
-			return phase.name === "idle" ? [state, []] : transitionRun(state, phase, event);
+			return isBusy(state) ? transitionRun(state, event) : [state, []];
 	}
 }
 
-function transitionRun(state: State, phase: Active, event: Event): Step {
+function transitionRun(state: Busy, event: Event): Step {
+	const { phase } = state;
 	const { turn } = phase.run;
 	switch (event.type) {
 		case "turn_ended":
-			return isTurnOpen(phase.run) ? endTurn(state, phase, event.goesOn, event.answered === true) : [state, []];
+			return isTurnOpen(phase.run) ? endTurn(state, phase, event.goesOn, event.concluded === true) : [state, []];
 		case "turn_failed":
 			if (isClosed(state) || (typeof turn === "object" && !isTurnOpen(phase.run))) return [state, []];
 			return [withRun(state, phase, { turn: { failed: event.message, since: "nothing" } }), []];
@@ -74,26 +77,26 @@ function transitionRun(state: State, phase: Active, event: Event): Step {
 			if (phase.name !== "running" || typeof state.advice !== "object") return [state, []];
 			return [state, [gate.advice(state, state.advice.given)]];
 		case "interrupted":
-			return stop(state, phase, { kind: "interrupted" });
+			return stop(state, { kind: "interrupted" });
 		case "broke":
-			return stop(state, phase, { kind: "failed", by: "breaker", message: event.message }, { type: "abort" });
+			return stop(state, { kind: "failed", by: "breaker", message: event.message }, { type: "abort" });
 		case "settled":
-			return phase.name === "asking" ? shutDown(state, phase) : settle(state, phase);
+			return phase.name === "asking" ? shutDown(state) : settle(state, phase);
 		case "shut_down":
-			return shutDown(state, phase);
+			return shutDown(state);
 		default:
 			return [state, []];
 	}
 }
 
-function endTurn(state: State, phase: Active, goesOn: boolean, answered: boolean): Step {
+function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolean): Step {
 	if (phase.name !== "finishing") {
 		const ended = withRun(state, phase, { turn: "ended" });
 		return goesOn ? gate.boundary(ended) : [ended, []];
 	}
-	const ended = withRun(state, { ...phase, answered: phase.answered || answered }, { turn: "ended" });
+	const ended = withRun(state, { ...phase, concluded: phase.concluded || concluded }, { turn: "ended" });
 	if (goesOn) return gate.boundary(ended);
-	return ended.phase.answered ? [ended, []] : gate.demandAgain(ended, ended.phase);
+	return ended.phase.concluded ? [ended, []] : gate.demandAgain(ended);
 }
 
 /** Amounts are charged whenever they become known; they stop nothing by themselves. */
@@ -112,17 +115,20 @@ function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
 	if (bound(state.meters[id]) === "unlimited") return [state, []];
-	if (phase.name === "idle") return setLimit(state, id, state.meters[id], phase.extra[id] + by);
+	if (phase.name === "idle") return setLimit(state, id, state.meters[id], phase.promised[id] + by);
 	return setLimit(state, id, raise(state.meters[id], by), 0);
 }
 
-/** A change that takes the meter below its limit answers the question about it, and ends the final pass. */
-function setLimit(state: State, id: MeterId, meter: Meter, extra: number): Step {
+/**
+ * A change that takes the meter below its limit answers the question about it, and ends the final pass. `promised`:
+ * what the next run gets on top, if none is under way.
+ */
+function setLimit(state: State, id: MeterId, meter: Meter, promised: number): Step {
 	const { phase } = state;
 	const next = withMeter(meter.used < state.meters[id].used ? gate.rearm(state, id) : state, id, meter);
 	switch (phase.name) {
 		case "idle":
-			return [{ ...next, phase: { ...phase, extra: { ...phase.extra, [id]: extra } } }, []];
+			return [{ ...next, phase: { ...phase, promised: { ...phase.promised, [id]: promised } } }, []];
 		case "asking":
 			if (phase.meter !== id || isReached(meter)) return [next, []];
 			return [{ ...next, phase: { name: "running", run: phase.run } }, [{ type: "close_question" }]];

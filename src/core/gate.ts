@@ -1,11 +1,15 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { isReached, read, softLimit } from "./limit.ts";
-import { type Call, type Gate, isCounted, kindOf, METER_IDS, type MeterId, perMeter } from "./meters.ts";
+import { type Call, type Gate, concerns, kindOf, METER_IDS, type MeterId, perMeter } from "./meters.ts";
 import { nobodyContinues, stop, trip } from "./run.ts";
 import {
+	type Active,
 	type Answer,
 	type Asking,
+	type Busy,
+	type BusyStep,
 	type Effect,
+	isBusy,
 	type Finishing,
 	type Ruling,
 	type Run,
@@ -20,7 +24,7 @@ import {
 export const FINAL_TURNS = 2;
 
 /** A turn of a run that has started; also without a `turn_ended` before it, so that no turn escapes the count. */
-export function requestTurn(state: State): Ruling {
+export function requestTurn(state: Busy): Ruling {
 	const { phase } = state;
 	if (phase.name === "running" || phase.name === "finishing") {
 		const { turn } = phase.run;
@@ -38,8 +42,6 @@ export function requestTurn(state: State): Ruling {
 			return [next, "wait", effects];
 		case "stopped":
 			return [withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }), "abort", []];
-		case "idle":
-			return [next, "abort", []];
 	}
 }
 
@@ -55,47 +57,57 @@ export function requestCall(state: State, call: Call): Ruling {
 		case "stopped":
 			return [state, "refuse", []];
 		case "running": {
-			const next = check(state, phase.run, "call", call);
+			const next = check({ ...state, phase }, phase.run, "call", call);
 			if (next.phase.name === "asking") return [next, "wait", [{ type: "ask", meter: next.phase.meter }]];
 			if (next.phase.name !== "running") return [next, "refuse", []];
-			return [admit(next, phase, "call", call, { lastCall: call }), "admit", []];
+			return [countAdmitted(next, phase, "call", call, { lastCall: call }), "admit", []];
 		}
 	}
 }
 
 /** Between two turns of a run that goes on: the gate, the wrap-up, the bound of the final pass. */
-export function boundary(state: State): Step {
+export function boundary(state: Busy): BusyStep {
 	const { phase } = state;
 	switch (phase.name) {
 		case "running": {
 			const next = check(state, phase.run, "turn");
-			if (next.phase.name === "asking") return [next, [{ type: "ask", meter: next.phase.meter }]];
-			return next.phase.name === "running" ? adviseIfDue(next, phase) : boundary(next);
+			return next === state ? adviseIfDue(state, phase) : [next, entering(next.phase)];
 		}
-		case "finishing":
-			if (phase.turns >= FINAL_TURNS) {
-				const kind = phase.answered ? "synthesized" : "exhausted";
-				return stop(state, phase, { kind, ...phase.trip }, { type: "abort" });
-			}
-			if (phase.instructed) return [state, []];
-			return [{ ...state, phase: { ...phase, instructed: true } }, [{ type: "synthesize" }]];
+		case "finishing": {
+			if (phase.turns < FINAL_TURNS) return [state, []];
+			const kind = phase.concluded ? "synthesized" : "exhausted";
+			return stop(state, { kind, ...phase.trip }, { type: "abort" });
+		}
 		case "stopped":
 			return [state, [{ type: "abort" }]];
-		case "idle":
 		case "asking":
 			return [state, []];
 	}
 }
 
+/** What a phase asks for when it begins between two turns. At the call gate the refused call tells the model. */
+function entering(phase: Active): readonly Effect[] {
+	switch (phase.name) {
+		case "asking":
+			return [{ type: "ask", meter: phase.meter }];
+		case "finishing":
+			return [{ type: "synthesize" }];
+		case "stopped":
+			return [{ type: "abort" }];
+		case "running":
+			return [];
+	}
+}
+
 /** A final turn that gave no answer and after which the host would stop: another one, if the final pass has room. */
-export function demandAgain(state: State, phase: Finishing): Step {
-	const [next, effects] = boundary({ ...state, phase: { ...phase, instructed: false } });
-	return [next, next.phase.name === "finishing" ? [...effects, { type: "continue" }] : effects];
+export function demandAgain(state: Busy): BusyStep {
+	const [next, effects] = boundary(state);
+	return next.phase.name === "finishing" ? [next, [{ type: "synthesize" }, { type: "continue" }]] : [next, effects];
 }
 
 /** True if the end of this turn can change anything; otherwise the host need not report it. */
 export function isEndAwaited(state: State): boolean {
-	return state.phase.name === "finishing" || boundary(state)[1].length > 0;
+	return isBusy(state) && (state.phase.name === "finishing" || boundary(state)[1].length > 0);
 }
 
 export function answer(state: State, phase: Asking, given: Answer): Step {
@@ -103,19 +115,17 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 	const next =
 		given === "yes"
 			? continueRun(state, run, meter)
-			: nobodyContinues(state, run, { kind: "declined", answered: given === "no", ...trip(state, meter) }, gate);
+			: nobodyContinues(state, run, { kind: "declined", answered: given === "no", ...trip(state, meter) });
 	// A tool call that waits is requested again and decided then; turns are asked about between two turns.
-	return gate === "call" ? [next, []] : boundary(next);
+	if (gate === "call") return [next, []];
+	return next.phase.name === "running" ? boundary(next) : [next, entering(next.phase)];
 }
 
-function continueRun(state: State, run: Run, id: MeterId): State {
+function continueRun(state: State, run: Run, id: MeterId): Busy {
 	const spent = { ...run.spent, continuations: run.spent.continuations + 1 };
 	const passes = [...run.passes, id];
-	const next: State = {
-		...rearm(state, id),
-		phase: { name: "running", run: { ...run, spent, passes, advised: undefined } },
-	};
-	return withMeter(next, id, { ...state.meters[id], used: 0, extra: 0 });
+	const next = withMeter(rearm(state, id), id, { ...state.meters[id], used: 0, extra: 0 });
+	return { ...next, phase: { name: "running", run: { ...run, spent, passes, advised: undefined } } };
 }
 
 /** The new round of a meter has a wrap-up of its own; one that the person asked for is still due. */
@@ -125,17 +135,17 @@ export function rearm(state: State, id: MeterId): State {
 }
 
 /** Running if the request may pass, else asking, or the policy's next phase where nobody can be asked. */
-function check(state: State, run: Run, gate: Gate, call?: Call): State {
+function check(state: Busy, run: Run, gate: Gate, call?: Call): Busy {
 	// After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at.
 	const isBarred = run.woken !== undefined && run.spent.turns === 0;
-	const isHere = (id: MeterId): boolean => isBarred || isCounted(id, gate, call);
+	const isHere = (id: MeterId): boolean => isBarred || concerns(id, gate, call);
 	const id = METER_IDS.find((id) => isHere(id) && !run.passes.includes(id) && isReached(state.meters[id]));
 	if (id === undefined) return state;
 	if (state.attended && !isBarred) return { ...state, phase: { name: "asking", run, meter: id, gate } };
-	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }, gate);
+	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) });
 }
 
-function adviseIfDue(state: State, phase: Running): Step {
+function adviseIfDue(state: Busy, phase: Running): BusyStep {
 	const id = shortMeter(state);
 	if (id === undefined) return [state, []];
 	const advised = withRun(state, phase, { advised: id });
@@ -155,7 +165,7 @@ export function advice(state: State, id: MeterId): Effect {
 // Counting
 
 function countTurn(state: State, phase: Running): State {
-	return admit(state, phase, "turn", undefined, { turn: "open" });
+	return countAdmitted(state, phase, "turn", undefined, { turn: "open" });
 }
 
 /** The final pass comes on top of the limit: it counts for the run, not for the round. */
@@ -164,9 +174,9 @@ function countFinalTurn(state: State, phase: Finishing): State {
 	return { ...state, phase: { ...phase, turns: phase.turns + 1, run: { ...phase.run, spent, turn: "open" } } };
 }
 
-function admit(state: State, phase: Running, gate: Gate, call: Call | undefined, change: Partial<Run>): State {
+function countAdmitted(state: State, phase: Running, gate: Gate, call: Call | undefined, change: Partial<Run>): State {
 	const spent = addTo(phase.run.spent, gate, call);
-	const passes = phase.run.passes.filter((id) => !isCounted(id, gate, call));
+	const passes = phase.run.passes.filter((id) => !concerns(id, gate, call));
 	return withRun(count(state, gate, call), phase, { ...change, spent, passes });
 }
 
@@ -181,5 +191,5 @@ function addTo(spent: Run["spent"], gate: Gate, call: Call | undefined): Run["sp
 }
 
 function isOne(id: MeterId, gate: Gate, call: Call | undefined): boolean {
-	return kindOf(id).known === "before" && isCounted(id, gate, call);
+	return kindOf(id).known === "before" && concerns(id, gate, call);
 }

@@ -118,8 +118,8 @@ export function perMeter<T>(make: (id: MeterId) => T): PerMeter<T> {
 	return Object.fromEntries(METER_IDS.map((id) => [id, make(id)])) as PerMeter<T>;
 }
 
-/** True if a request at `gate`, for `call` if it is one for a call, counts for the meter. */
-export function isCounted(id: MeterId, gate: Gate, call: Call | undefined): boolean {
+/** True if the meter is checked for a request at `gate`, for `call` if it is one for a call, and counted if it is a count. */
+export function concerns(id: MeterId, gate: Gate, call: Call | undefined): boolean {
 	const { gates, counts } = kindOf(id);
 	return gates.includes(gate) && (call === undefined || counts === undefined || counts(call));
 }

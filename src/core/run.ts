@@ -1,48 +1,59 @@
 /** A run's start, stop and end. */
 import { bound, type Meter } from "./limit.ts";
-import { type Gate, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import { type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import { type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
-import { type Active, type Asking, type Effect, IDLE, type Run, type State, type Step } from "./state.ts";
+import {
+	type Active,
+	type Asking,
+	type Busy,
+	type BusyStep,
+	type Effect,
+	type Idle,
+	IDLE,
+	isBusy,
+	type Run,
+	type State,
+	type Step,
+} from "./state.ts";
 
 /** The longest pause before a run is refused once more, in seconds. */
 const LONGEST_PAUSE = 30;
 
 /** Only a person's prompt refills: a run that an extension starts goes on in the same round. */
-export function start(state: State): State {
-	const { phase } = state;
-	if (phase.name !== "idle") return state;
-	const { prompted, extra, refused } = phase;
+export function start(state: State): Busy {
+	if (isBusy(state)) return state;
+	const { prompted, promised, refused } = state.phase as Idle;
 	const spent: Spent = { ...perMeter(() => 0), continuations: 0 };
 	const run: Run = { spent, turn: "ended", passes: [], refusals: 0, woken: prompted ? undefined : refused };
-	const begun: State = { ...state, phase: { name: "running", run } };
-	if (!prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + extra[id] }));
-	return mapMeters({ ...begun, advice: "armed" }, (meter, id) => ({ ...meter, used: 0, extra: extra[id] }));
+	const begun: Busy = { ...state, phase: { name: "running", run } };
+	if (!prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + promised[id] }));
+	return mapMeters({ ...begun, advice: "armed" }, (meter, id) => ({ ...meter, used: 0, extra: promised[id] }));
 }
 
 /** A final pass needs something to answer from: a run that had no turn yet is stopped under either policy. */
-export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip, gate: Gate): State {
+export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip): Busy {
 	const { meter, limit } = verdict;
 	if (state.meters[meter].limit.policy === "abort" || run.spent.turns === 0) {
 		return { ...state, phase: { name: "stopped", run, verdict } };
 	}
-	// The results of refused calls instruct the model.
-	const instructed = gate === "call";
-	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, instructed, answered: false } };
+	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, concluded: false } };
 }
 
-export function stop(state: State, phase: Active, verdict: Verdict, ...effects: Effect[]): Step {
+export function stop(state: Busy, verdict: Verdict, ...effects: Effect[]): BusyStep {
+	const { phase } = state;
 	if (phase.name === "stopped") return [state, effects];
-	const stopped: State = { ...state, phase: { name: "stopped", run: phase.run, verdict } };
+	const stopped: Busy = { ...state, phase: { name: "stopped", run: phase.run, verdict } };
 	return [stopped, phase.name === "asking" ? [{ type: "close_question" }, ...effects] : effects];
 }
 
 /** The session ends, whatever is under way. */
-export function shutDown(state: State, phase: Active): Step {
+export function shutDown(state: Busy): Step {
+	const { phase } = state;
 	const verdict: Verdict =
 		phase.name === "asking"
 			? { kind: "declined", answered: false, ...trip(state, phase.meter) }
 			: { kind: "interrupted" };
-	const [stopped, effects] = stop(state, phase, verdict, { type: "abort" });
+	const [stopped, effects] = stop(state, verdict, { type: "abort" });
 	const [settled, end] = settle(stopped, stopped.phase as Exclude<Active, Asking>);
 	return [settled, [...effects, ...end]];
 }
@@ -52,7 +63,7 @@ export function settle(state: State, phase: Exclude<Active, Asking>): Step {
 	const { woken } = phase.run;
 	const isRefused = woken !== undefined && outcome.turns === 0;
 	const refused = stoppedByLimit(outcome) ? (isRefused ? woken + 1 : 0) : undefined;
-	const repeated = isRefused && woken > 0 && stoppedByLimit(outcome);
+	const repeated = isRefused && woken > 0;
 	return [{ ...state, phase: { ...IDLE, refused } }, [{ type: "end", outcome, repeated }]];
 }
 
@@ -65,7 +76,7 @@ function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
 		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
 	}
 	if (phase.name === "finishing")
-		return { ...spent, kind: phase.answered ? "synthesized" : "exhausted", ...phase.trip };
+		return { ...spent, kind: phase.concluded ? "synthesized" : "exhausted", ...phase.trip };
 	return advised === undefined
 		? { ...spent, kind: "completed" }
 		: { ...spent, kind: "wrapped_up", ...trip(state, advised) };
@@ -86,7 +97,7 @@ export function trip(state: State, id: MeterId): Trip {
 	return { meter: id, limit: bound(state.meters[id]) };
 }
 
-function mapMeters(state: State, change: (meter: Meter, id: MeterId) => Meter): State {
+function mapMeters(state: Busy, change: (meter: Meter, id: MeterId) => Meter): Busy {
 	const meters: PerMeter<Meter> = perMeter((id) => change(state.meters[id], id));
 	return { ...state, meters };
 }

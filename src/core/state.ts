@@ -33,7 +33,7 @@ export interface Idle {
 	readonly name: "idle";
 	readonly prompted: boolean;
 	/** Granted between runs, for the next run's first round. */
-	readonly extra: PerMeter<number>;
+	readonly promised: PerMeter<number>;
 	/** A limit stopped the last run; the number of runs refused since then. */
 	readonly refused?: number | undefined;
 }
@@ -57,10 +57,8 @@ export interface Finishing {
 	readonly run: Run;
 	readonly trip: Trip;
 	readonly turns: number;
-	/** The model has its instruction, as a message or as the results of refused calls. */
-	readonly instructed: boolean;
-	/** The answer that is due was given; further turns are for messages that were queued. */
-	readonly answered: boolean;
+	/** The model has given the answer that is due; further turns are for messages that were queued. */
+	readonly concluded: boolean;
 }
 
 /** Decided: no request leaves until the host has settled. */
@@ -83,6 +81,10 @@ export interface State {
 	readonly phase: Phase;
 }
 
+/** A breaker in a run. */
+export type Busy = State & { readonly phase: Active };
+
+/** A person's word on a question; `none`: there was no answer. */
 export type Answer = "yes" | "no" | "none";
 
 /** Something that must not happen without a decision. The first turn of a run starts the run. */
@@ -100,8 +102,8 @@ export type Event =
 	| { readonly type: "prompted" }
 	/** Whether there is a person to ask; read between runs. */
 	| { readonly type: "attended_set"; readonly attended: boolean }
-	/** `goesOn`: the host will request another turn unless it is stopped. `answered`: the model gave an answer. */
-	| { readonly type: "turn_ended"; readonly goesOn: boolean; readonly answered?: boolean }
+	/** `goesOn`: the host will request another turn unless it is stopped. `concluded`: the model gave its answer. */
+	| { readonly type: "turn_ended"; readonly goesOn: boolean; readonly concluded?: boolean }
 	/** The request failed, or the host takes the answer back: it repeats the turn, or gives up. */
 	| { readonly type: "turn_failed"; readonly message: string }
 	/** A new message entered the conversation. A retry under way is none any more: request the turn once more. */
@@ -142,6 +144,7 @@ export type Effect =
 	| { readonly type: "end"; readonly outcome: Outcome; readonly repeated: boolean };
 
 export type Step = readonly [state: State, effects: readonly Effect[]];
+export type BusyStep = readonly [state: Busy, effects: readonly Effect[]];
 
 /** The answer to a request; the effects come before it is carried out. */
 export type Ruling = readonly [state: State, decision: Decision, effects: readonly Effect[]];
@@ -153,11 +156,15 @@ export interface Setup {
 	readonly grace: number;
 }
 
-export const IDLE: Idle = { name: "idle", prompted: false, extra: perMeter(() => 0) };
+export const IDLE: Idle = { name: "idle", prompted: false, promised: perMeter(() => 0) };
 
 export function create({ attended, limits, grace }: Setup): State {
 	const meters = perMeter((id) => meter(limits[id]));
 	return { attended, meters, grace, advice: "armed", phase: IDLE };
+}
+
+export function isBusy(state: State): state is Busy {
+	return state.phase.name !== "idle";
 }
 
 /** No request may leave: a question is open, or the run is being stopped. */

@@ -52,9 +52,8 @@ async function reset(session: Session, ctx: Context): Promise<void> {
 async function change(session: Session, key: Key, text: string, ctx: Context): Promise<void> {
 	const { parse, read, show, title } = settingOf(key);
 	const id = meterOf(key);
-	const by =
-		id !== undefined && text.startsWith("+") ? kindOf(id).unit.read(kindOf(id).unit.parse(text.slice(1))) : undefined;
-	if (id !== undefined && by !== undefined && by > 0) return await raise(session, id, by, ctx);
+	const by = id && increaseOf(id, text);
+	if (id && by) return await raise(session, id, by, ctx);
 	const value = read(parse(text));
 	if (value === undefined) return session.display.say(mistake(key, text), "error", ctx);
 	session.settings.set(key, value, ctx);
@@ -63,13 +62,19 @@ async function change(session: Session, key: Key, text: string, ctx: Context): P
 	session.display.showIdle(session.state, ctx);
 }
 
+/** What `+10` adds; 0 or undefined if the text is no increase. */
+function increaseOf(id: MeterId, text: string): number | undefined {
+	const { read, parse } = kindOf(id).unit;
+	return text.startsWith("+") ? read(parse(text.slice(1))) : undefined;
+}
+
 async function raise(session: Session, id: MeterId, by: number, ctx: Context): Promise<void> {
 	if (bound(session.state.meters[id]) === "unlimited") {
 		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
 	const { phase, meters } = session.state;
-	const max = bound(phase.name === "idle" ? { ...meters[id], extra: phase.extra[id] } : meters[id]);
+	const max = bound(phase.name === "idle" ? { ...meters[id], extra: phase.promised[id] } : meters[id]);
 	const round = phase.name === "idle" ? "the next run's first" : "this";
 	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} in ${round} round.`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
@@ -132,7 +137,8 @@ export function isCommand(typed: string): boolean {
 	if (word === "advise") return true;
 	if (rest.length === 0 && (key !== undefined || (ALONE as readonly string[]).includes(word))) return true;
 	const text = (key === undefined ? [first, ...rest] : rest).join(" ");
-	const { parse, read } = SETTINGS[key ?? KEY_OF.turns];
-	const isIncrease = meterOf(key ?? KEY_OF.turns) !== undefined && text.startsWith("+");
-	return read(parse(isIncrease ? text.slice(1) : text)) !== undefined;
+	const set = key ?? KEY_OF.turns;
+	const id = meterOf(set);
+	const { parse, read } = SETTINGS[set];
+	return read(parse(text)) !== undefined || Boolean(id && increaseOf(id, text));
 }

@@ -16,7 +16,6 @@ import type { Surroundings } from "./preferences.ts";
 import type { Report } from "./report.ts";
 import { Session } from "./session.ts";
 import { shared } from "./shared.ts";
-import { subscribe } from "./subscribe.ts";
 import type { Role } from "./tree.ts";
 
 /** A limit stopped a run; the code that another agent CLI uses for its turn limit. */
@@ -34,7 +33,7 @@ export default function (pi: Pi): void {
 	pi.on("session_shutdown", ({ reason }) => {
 		if (reason !== "quit" && reason !== "reload") pending.flush();
 	});
-	const session = new Session(pi, {
+	new Session(pi, {
 		rank: "installed",
 		places: [fromEnvironment(process.env)],
 		surroundings: (ctx) => surroundings(pi, ctx),
@@ -45,7 +44,6 @@ export default function (pi: Pi): void {
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp: (session, ctx) => giveUp(session, ctx, pending),
 	});
-	subscribe(session);
 }
 
 function log(text: string): void {
@@ -108,11 +106,11 @@ function exitWith(code: number): void {
 
 /** Something wakes the agent for ever: the script ends with its answer, its line and its code. */
 async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
-	const { role, answer } = session;
+	const { role, finalText } = session;
 	const { mode } = ctx;
 	if (!role.ownsProcess) return;
 	await session.step({ type: "shut_down" }, ctx);
-	if (mode === "print" && answer !== undefined) writeSync(1, `${answer}\n`);
+	if (mode === "print" && finalText !== undefined) writeSync(1, `${finalText}\n`);
 	pending.flush();
 	process.exit(STOPPED);
 }

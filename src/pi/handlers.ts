@@ -5,11 +5,11 @@ import { refusal, RELOADED } from "../core/to-model.ts";
 import { readGrace } from "../settings/supplied.ts";
 import { chargeOf } from "./charges.ts";
 import {
-	answerIn,
 	type Assistant,
 	type Context,
 	DISPOSED,
 	type Events,
+	finalTextIn,
 	goesOn,
 	isInSight,
 	isRefusal,
@@ -69,10 +69,10 @@ export function handlersOf(session: Session): Handlers {
 			session.newTurn();
 			if (session.state.phase.name === "idle") {
 				if (slashCommands.takeEntered()) await session.step({ type: "prompted" }, ctx);
-				if (session.state.phase.prompted) session.answer = undefined;
-				await session.beginRun(ctx);
+				if (session.state.phase.prompted) session.finalText = undefined;
+				await session.lookForPerson(ctx);
 			}
-			const requested = await requestTurn(event, ctx);
+			const requested = await gateTurn(event, ctx);
 			if (owed) await session.step({ type: "charged", amounts: owed }, ctx);
 			owed = undefined;
 			return requested;
@@ -84,7 +84,7 @@ export function handlersOf(session: Session): Handlers {
 			if ((role !== "user" && role !== "custom") || (isRetry && session.turn.hasReply)) return;
 			await session.step({ type: "message_entered" }, ctx);
 			// Pi starts a turn before the messages that the turn is about.
-			if (isRetry) await requestTurn(event, ctx);
+			if (isRetry) await gateTurn(event, ctx);
 		},
 
 		async message_end({ message }, ctx) {
@@ -125,8 +125,8 @@ export function handlersOf(session: Session): Handlers {
 			const { grace } = session.options;
 			if (grace) await session.step({ type: "grace_set", grace: session.display.use(readGrace(grace), ctx) }, ctx);
 			const isGoingOn = goesOn(event, session.turn.terminated);
-			const answered = toolResults.length === 0 && answerIn(message) !== undefined;
-			await session.step({ type: "turn_ended", goesOn: isGoingOn, answered }, ctx);
+			const concluded = toolResults.length === 0 && finalTextIn(message) !== undefined;
+			await session.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
 			// A tool can keep to itself that a call which it made was refused.
 			const isHidden = session.turn.hasRefused && !toolResults.some(isRefusal);
 			if (isHidden && isGoingOn) await session.step({ type: "message_lost" }, ctx);
@@ -167,7 +167,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 	};
 
-	async function requestTurn(event: unknown, ctx: Context) {
+	async function gateTurn(event: unknown, ctx: Context) {
 		const decision = await session.request({ type: "turn_requested" }, ctx);
 		switch (decision) {
 			case "admit":
@@ -189,9 +189,9 @@ export function handlersOf(session: Session): Handlers {
 			await session.step({ type: "turn_failed", message: errorMessage ?? stopReason }, ctx);
 		else {
 			session.awaitTurnEnd();
-			const answer = answerIn(message);
-			session.answer = answer ?? session.answer;
-			const note = answer === undefined ? undefined : noteOn(session);
+			const text = finalTextIn(message);
+			session.finalText = text ?? session.finalText;
+			const note = text === undefined ? undefined : noteOn(session);
 			return note === undefined ? undefined : { message: withNote(message, note) };
 		}
 		const refused = refusedMessage(session, message, ctx);

@@ -102,7 +102,7 @@ export function goesOn(event: TurnEndEvent, terminated: ReadonlySet<string>): bo
 }
 
 /** The text of a complete answer: not of one with tool calls, without text, or cut off at the maximal length. */
-export function answerIn({ stopReason, content }: Assistant): string | undefined {
+export function finalTextIn({ stopReason, content }: Assistant): string | undefined {
 	const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 	const isAnswer = stopReason === "stop" && text.trim() !== "" && !content.some(({ type }) => type === "toolCall");
 	return isAnswer ? text : undefined;

@@ -13,8 +13,8 @@ export function refusedMessage(session: Session, message: Assistant, ctx: Contex
 	const { phase } = session.state;
 	if (phase.name !== "stopped" || phase.verdict.kind === "interrupted") return undefined;
 	const { isMember } = session.role;
-	if (session.answer !== undefined && (isMember || ctx.mode === "print"))
-		return answerAgain(session, message, session.answer);
+	if (session.finalText !== undefined && (isMember || ctx.mode === "print"))
+		return sayAgain(session, message, session.finalText);
 	const outcome = { ...phase.run.spent, advised: phase.run.advised !== undefined, ...phase.verdict } as Outcome;
 	const line = phase.run.woken === undefined ? lineOf(session, outcome) : session.lastLine;
 	if (line === undefined) return undefined;
@@ -23,7 +23,7 @@ export function refusedMessage(session: Session, message: Assistant, ctx: Contex
 	return { ...message, stopReason: isMember ? "error" : "aborted", errorMessage: line };
 }
 
-function answerAgain(session: Session, message: Assistant, text: string): Assistant {
+function sayAgain(session: Session, message: Assistant, text: string): Assistant {
 	const again: Assistant = { ...message, stopReason: "stop", content: [{ type: "text", text }] };
 	delete again.errorMessage;
 	const note = noteOn(session);

@@ -14,6 +14,8 @@ import { apply, initialState } from "./limits.ts";
 import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
+import { pause } from "./pause.ts";
+import { Subscription } from "./subscribe.ts";
 import { announceRoot, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
@@ -38,17 +40,14 @@ export class Session implements Guard {
 	/** `off`: another copy guards the session, or it has ended. `unable`: nobody holds our limits, so every run is aborted. */
 	duty: "guard" | "off" | "unable" = "guard";
 	/** The model's last answer; kept until the next prompt, whatever runs in between. */
-	answer: string | undefined;
+	finalText: string | undefined;
 	/** The line about the last run that was not refused. */
 	lastLine: string | undefined;
 	/** The reason of our stop stands in the transcript. */
 	isReasonShown = false;
 	/** Messages were waiting when the run was stopped. */
 	wasQueued = false;
-	/** Set by the subscription: listens to the end of this turn. */
-	listenToTurnEnd: () => () => void = () => () => {};
-	/** Set by the subscription: handles an event that reached an earlier instance. */
-	receive: (name: string, event: unknown, ctx: Context) => Promise<unknown> = () => Promise.resolve(undefined);
+	readonly #subscription: Subscription;
 	readonly #ended = new AbortController();
 	#begun: Promise<void> | undefined;
 	#runs = 0;
@@ -62,6 +61,7 @@ export class Session implements Guard {
 			if (this.role.ownsProcess) options.log?.(message);
 		});
 		this.state = initialState(this.settings.current, options.policies, false);
+		this.#subscription = new Subscription(this);
 	}
 
 	get rank(): Rank {
@@ -93,7 +93,7 @@ export class Session implements Guard {
 		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
 		this.state = legacy?.state ?? initialState(this.settings.current, this.options.policies, attended);
 		await apply(this, ctx);
-		legacy?.succeed((name, event) => this.receive(name, event, ctx));
+		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
 		this.display.warnOnce(problems.join("\n"), ctx);
 	}
 
@@ -131,7 +131,7 @@ export class Session implements Guard {
 	}
 
 	/** A program may bind its UI late, so every run looks again for a person. */
-	async beginRun(ctx: Context): Promise<void> {
+	async lookForPerson(ctx: Context): Promise<void> {
 		announceRoot(this.role, ++this.#runs);
 		const attended = this.#isAttended(ctx);
 		if (this.state.attended === attended) return;
@@ -160,6 +160,7 @@ export class Session implements Guard {
 			await this.#commit(next, effects, ctx);
 			if (this.handover.isOver) return "gone";
 			if (decision !== "wait") return decision;
+			// The commit above has awaited a question that this request opened; here it waits for one that others opened.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
 			await this.question.answer;
 		}
@@ -183,6 +184,7 @@ export class Session implements Guard {
 	async #commit(next: State, effects: readonly Effect[], ctx: Context): Promise<void> {
 		const wasIdle = this.state.phase.name === "idle";
 		this.state = next;
+		// An effect can commit further states: an answer does.
 		for (const effect of effects) await perform(this, effect, ctx);
 		const isIdle = this.state.phase.name === "idle";
 		if (this.handover.isOver || (wasIdle && isIdle)) return;
@@ -194,29 +196,18 @@ export class Session implements Guard {
 		this.turn = new Turn();
 	}
 
-	/** Pi builds the whole transcript for those who listen to the end of a turn, so we do only where it matters. */
+	/**
+	 * Pi builds the whole transcript for those who listen to the end of a turn, so we listen only where it can change
+	 * something. To be called after everything that can bring that about in mid-turn.
+	 */
 	awaitTurnEnd(): void {
 		if (this.turn.stopListening || this.handover.isOver) return;
 		const isAwaited = this.options.grace !== undefined || this.delivery.isPending || isEndAwaited(this.state);
-		if (isAwaited) this.turn.stopListening = this.listenToTurnEnd();
+		if (isAwaited) this.turn.stopListening = this.#subscription.listenToTurnEnd();
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {
 		if (!isSupported(ctx)) return this.display.say(TOO_OLD, "error", ctx);
 		await execute(this, args, ctx);
 	}
-}
-
-async function pause(seconds: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
-	if (seconds === 0) return;
-	const ends = AbortSignal.any(signals.filter((signal) => signal !== undefined));
-	await new Promise<void>((resolve) => {
-		const timer = setTimeout(resolve, seconds * 1000);
-		const end = (): void => {
-			clearTimeout(timer);
-			resolve();
-		};
-		if (ends.aborted) end();
-		ends.addEventListener("abort", end, { once: true });
-	});
 }

@@ -3,23 +3,42 @@ import { refusal } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
 import { complete, DESCRIPTION } from "./command.ts";
 import { handlersOf } from "./handlers.ts";
-import { type Context, DISPOSED, NAME, orDisposed } from "./host.ts";
+import { type Context, DISPOSED, NAME, orDisposed, type Pi } from "./host.ts";
 import type { Session } from "./session.ts";
 
-/** Makes the session listen to pi. A handler that fails stops the run: a breaker that fails open is none. */
-export function subscribe(session: Session): void {
-	const { pi } = session;
-	const handlers = handlersOf(session) as unknown as Record<string, (event: unknown, ctx: Context) => unknown>;
-	const loading = isFirstLoaded(pi);
-	const on = pi.on as (name: string, handler: (event: unknown, ctx: Context) => Promise<unknown>) => () => void;
+type Handler = (event: unknown, ctx: Context) => unknown;
 
-	session.receive = async (name, event, ctx) => {
+/** Makes a session listen to pi. A handler that fails stops the run: a breaker that fails open is none. */
+export class Subscription {
+	readonly #session: Session;
+	readonly #pi: Pi;
+	readonly #handlers: Readonly<Record<string, Handler>>;
+	readonly #loading: ReturnType<typeof isFirstLoaded>;
+
+	constructor(session: Session) {
+		this.#session = session;
+		this.#pi = session.pi;
+		this.#handlers = handlersOf(session) as unknown as Record<string, Handler>;
+		this.#loading = isFirstLoaded(session.pi);
+		for (const name of Object.keys(this.#handlers)) if (name !== "turn_end") this.#listen(name);
+		if (this.#loading.isFirst) this.#register();
+	}
+
+	/** Until the function that it gives is called. */
+	listenToTurnEnd(): () => void {
+		return this.#listen("turn_end");
+	}
+
+	/** Handles an event of pi's, also one that reached an earlier instance. */
+	async receive(name: string, event: unknown, ctx: Context): Promise<unknown> {
+		const session = this.#session;
 		try {
 			await session.begin(ctx);
-			loading.loaded();
+			this.#loading.loaded();
+			// Another copy decides here, or the session has ended and a late event changes nothing.
 			if (session.duty === "off") return undefined;
 			if (session.duty === "unable") throw new Error("nobody guards this session");
-			return await handlers[name]?.(event, ctx);
+			return await this.#handlers[name]?.(event, ctx);
 		} catch (error) {
 			if (orDisposed(ctx) === DISPOSED) return await session.step({ type: "interrupted" }, DISPOSED);
 			session.fail(error, name === "turn_start");
@@ -27,21 +46,27 @@ export function subscribe(session: Session): void {
 			ctx.abort();
 			return undefined;
 		}
-	};
-	const receiver = (name: string) => (event: unknown, ctx: Context) =>
-		session.handover.isOver ? session.handover.forward(name, event) : session.receive(name, event, ctx);
+	}
 
-	for (const name of Object.keys(handlers)) if (name !== "turn_end") on(name, receiver(name));
-	session.listenToTurnEnd = () => on("turn_end", receiver("turn_end"));
+	#listen(name: string): () => void {
+		const on = this.#pi.on as (name: string, handler: (event: unknown, ctx: Context) => Promise<unknown>) => () => void;
+		const { handover } = this.#session;
+		return on.call(this.#pi, name, (event, ctx) =>
+			handover.isOver ? handover.forward(name, event) : this.receive(name, event, ctx),
+		);
+	}
 
-	if (!loading.isFirst) return;
-	session.options.loadedFirst?.();
-	pi.registerCommand(NAME, {
-		description: DESCRIPTION,
-		getArgumentCompletions: complete,
-		handler: async (args, ctx) => {
-			await session.begin(ctx);
-			await (guardOf(ctx.sessionManager) ?? session).command(args, ctx);
-		},
-	});
+	/** Flags and the command: once, whatever copies of the extension pi loads. */
+	#register(): void {
+		const session = this.#session;
+		session.options.loadedFirst?.();
+		this.#pi.registerCommand(NAME, {
+			description: DESCRIPTION,
+			getArgumentCompletions: complete,
+			handler: async (args, ctx) => {
+				await session.begin(ctx);
+				await (guardOf(ctx.sessionManager) ?? session).command(args, ctx);
+			},
+		});
+	}
 }

@@ -39,7 +39,7 @@ function fraction(id: MeterId, meter: Meter, between: string): string {
 /** Between runs, with what was granted for the next round. */
 function granted({ phase, meters }: State, id: MeterId): Meter {
 	if (phase.name !== "idle") return meters[id];
-	return { ...meters[id], extra: phase.extra[id] };
+	return { ...meters[id], extra: phase.promised[id] };
 }
 
 /** Meters and settings with the place that it comes from: a few aligned lines. */

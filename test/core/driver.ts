@@ -4,7 +4,7 @@ import type { Policy } from "../../src/core/limit.ts";
 import {
 	type Call,
 	type Gate,
-	isCounted,
+	concerns,
 	kindOf,
 	type Max,
 	METER_IDS,
@@ -70,11 +70,11 @@ export class Driver {
 	}
 
 	/** The turn ends and the loop goes on, unless told otherwise. */
-	end(goesOn = true, answered = false): readonly Effect[] {
-		return this.send({ type: "turn_ended", goesOn, answered });
+	end(goesOn = true, concluded = false): readonly Effect[] {
+		return this.send({ type: "turn_ended", goesOn, concluded });
 	}
 
-	/** The turn ends, and the run with it: the model answered. */
+	/** The turn ends, and the run with it: the model concluded. */
 	finish(): readonly Effect[] {
 		return this.end(false, true);
 	}
@@ -119,7 +119,7 @@ export class Driver {
 			return ended.length > 0 ? ended : odd(this.request());
 		}
 		const opened = this.#isOpen ? [] : odd(this.request());
-		return opened.length > 0 ? opened : odd(this.call(CALLS.find((call) => isCounted(id, "call", call))));
+		return opened.length > 0 ? opened : odd(this.call(CALLS.find((call) => concerns(id, "call", call))));
 	}
 
 	/** Requests at a gate until they have spent `n` of a meter: each counts 1, or 1 is charged after it. */

@@ -76,12 +76,12 @@ describe("dollars", () => {
 		assert.deepEqual([DOLLARS.parse("$2.50"), DOLLARS.parse("3"), DOLLARS.parse("two")], [2.5, 3, "two"]);
 	});
 
-	test("are written as a number and shown with two digits", () => {
+	test("are written as a number and shown with two digits, of less than a cent with more", () => {
 		assert.deepEqual([DOLLARS.write(2_500_000), DOLLARS.write(1)], [2.5, 0.000001]);
 		assert.deepEqual([0, 1, 9_999, 10_000, 2_500_000, 12_345_678].map(DOLLARS.show), [
 			"$0.00",
-			"less than $0.01",
-			"less than $0.01",
+			"$0.000001",
+			"$0.01",
 			"$0.01",
 			"$2.50",
 			"$12.35",

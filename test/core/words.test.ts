@@ -171,6 +171,6 @@ describe("how a run ended", () => {
 		const listed = METER_IDS.filter((id) => kindOf(id).listed);
 		assert.deepEqual(listed, ["turns", "toolCalls"]);
 		assert.equal(spentText({ turns: 1, toolCalls: 0, cost: 0 }), "1 turn, 0 tool calls");
-		assert.equal(spentText({ turns: 0, toolCalls: 2, cost: 1 }), "0 turns, 2 tool calls, less than $0.01");
+		assert.equal(spentText({ turns: 0, toolCalls: 2, cost: 1 }), "0 turns, 2 tool calls, $0.000001");
 	});
 });

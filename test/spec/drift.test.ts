@@ -120,7 +120,7 @@ for (const [why, from, to] of [
 	[
 		"a state that depends on the state it makes",
 		"            TurnAdmitted(session: session)",
-		"            session.replied = true",
+		"            session.concluded = true",
 	],
 ] as const) {
 	test(`the reader refuses ${why}`, () => {

@@ -34,7 +34,7 @@ export const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	prompted: input("prompted", {}),
 	attended_set: input("attended_set", { attended: fc.boolean() }),
 	turn_requested: input("turn_requested", {}),
-	turn_ended: input("turn_ended", { goesOn: fc.constantFrom(true, true, false), answered: fc.boolean() }),
+	turn_ended: input("turn_ended", { goesOn: fc.constantFrom(true, true, false), concluded: fc.boolean() }),
 	turn_failed: input("turn_failed", { message }),
 	message_entered: input("message_entered", {}),
 	tool_call_requested: input("tool_call_requested", { call }),

@@ -99,7 +99,7 @@ export class Loop {
 		this.#entered = [];
 		if (!isHeard) return goesOn;
 		this.#mustGoOn = false;
-		this.#ask(this.#send({ type: "turn_ended", goesOn, answered: calls.length === 0 && hasText }));
+		this.#ask(this.#send({ type: "turn_ended", goesOn, concluded: calls.length === 0 && hasText }));
 		const kept = goesOn && !isClosed(this.#sides.state) ? this.#injected : [];
 		this.#entered = [...kept, ...this.#posted.splice(0)];
 		this.#injected = [];

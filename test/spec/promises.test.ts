@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
-import { type Gate, isCounted, kindOf, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
+import { type Gate, concerns, kindOf, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
 import type { Outcome, OutcomeKind, Spent } from "../../src/core/outcome.ts";
 import { type Effect, type FailedTurn, isRetrying, isTurnOpen, type State } from "../../src/core/state.ts";
 import { check } from "./check.ts";
@@ -109,7 +109,7 @@ function isAt(moment: Moment, id: MeterId): boolean {
 	const { input } = moment;
 	if (!isRequest(input) || isRetry(moment)) return false;
 	const [gate, call]: [Gate, object?] = input.type === "turn_requested" ? ["turn"] : ["call", input.call];
-	return isCounted(id, gate, call as never);
+	return concerns(id, gate, call as never);
 }
 
 /** A request at a gate of the meter while nothing is decided yet. */
@@ -290,7 +290,7 @@ promise(
 /** With the grants between runs. */
 function isReachedAtStart({ meters, phase }: State, id: MeterId): boolean {
 	const { used, limit, extra } = meters[id];
-	return limit.max !== "unlimited" && used >= limit.max + extra + (phase.name === "idle" ? phase.extra[id] : 0);
+	return limit.max !== "unlimited" && used >= limit.max + extra + (phase.name === "idle" ? phase.promised[id] : 0);
 }
 
 promise(
@@ -446,7 +446,7 @@ promise("LastCauseDecides: the outcome names the cause that ended the run", (mom
 		if (after.phase.name === "finishing" && from !== "finishing") isReplied = false;
 		if (isContinued(moment)) isAdvised = false;
 		if (isAdvice(moment)) isAdvised = true;
-		if (input.type === "turn_ended" && from === "finishing" && isOpen(before)) isReplied ||= input.answered === true;
+		if (input.type === "turn_ended" && from === "finishing" && isOpen(before)) isReplied ||= input.concluded === true;
 		if (input.type === "turn_failed" && (from === "running" || from === "finishing")) isFailed = true;
 		if (input.type === "turn_requested" && decision === "admit") isFailed = false;
 		if (input.type === "message_entered" && isRetrying(before)) isFailed = true;

@@ -149,12 +149,12 @@ function stateOf(machine: Machine): unknown {
 		refusals: session.get("refusals"),
 	};
 	const phases: Record<string, () => object> = {
-		idle: () => ({ prompted: session.get("prompted"), extra: perMeter((id) => of(id).get("promised")), refused }),
+		idle: () => ({ prompted: session.get("prompted"), promised: perMeter((id) => of(id).get("promised")), refused }),
 		running: () => ({ run }),
 		asking: () => ({ run, meter: meterOf(session.get("asked_about")), gate: gateOf(session.get("asked_at")) }),
 		finishing: () => ({
 			...{ run, trip: tripOf(session), turns: session.get("final_turns") },
-			...{ instructed: true, answered: session.get("replied") },
+			...{ concluded: session.get("concluded") },
 		}),
 		stopped: () => ({ run, verdict: endOf(session, session.get("verdict"), tripOf(session)) }),
 	};

@@ -71,7 +71,7 @@ export class World {
 			if (event.type === "charged") calls.push((calls.pop() ?? 0) + (event.amounts.cost ?? 0));
 			if (event.type === "turn_ended") {
 				const made = calls.length > 0 ? calls : [0];
-				return { acts, reply: { type: "message", calls: event.goesOn ? made : [], hasText: event.answered === true } };
+				return { acts, reply: { type: "message", calls: event.goesOn ? made : [], hasText: event.concluded === true } };
 			}
 		}
 		return { acts, reply: { type: "message", calls: [], hasText: true } };
