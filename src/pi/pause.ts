@@ -1,0 +1,14 @@
+/** Waits, unless one of the signals aborts first. */
+export async function pause(seconds: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+	if (seconds === 0) return;
+	const ends = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+	await new Promise<void>((resolve) => {
+		const timer = setTimeout(resolve, seconds * 1000);
+		const end = (): void => {
+			clearTimeout(timer);
+			resolve();
+		};
+		if (ends.aborted) end();
+		ends.addEventListener("abort", end, { once: true });
+	});
+}
