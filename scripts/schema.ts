@@ -13,7 +13,11 @@ export async function text(): Promise<string> {
 }
 
 function schema(): object {
-	const properties = Object.fromEntries(KEYS.map((key) => [key, property(key)]));
+	const properties: Record<string, object> = {};
+	for (const key of KEYS) {
+		const [name, inner] = key.split(".") as [string, string?];
+		properties[name] = inner === undefined ? property(key) : withInner(properties[name], name, inner, property(key));
+	}
 	return {
 		$schema: "http://json-schema.org/draft-07/schema#",
 		title: "pi-turn-limit",
@@ -28,12 +32,18 @@ function schema(): object {
 	};
 }
 
+function withInner(outer: object | undefined, scope: string, name: string, inner: object): object {
+	const { properties } = (outer ?? { properties: {} }) as { properties: object };
+	const description = `Limits on what a whole ${scope} may spend.`;
+	return { description, type: "object", additionalProperties: false, properties: { ...properties, [name]: inner } };
+}
+
 function property(key: Key): object {
 	const { about, schema, write } = SETTINGS[key] as Setting<unknown>;
-	const value = defaults(true)[key];
+	const [value, alone] = [defaults(true), defaults(false)].map((settings) => JSON.stringify(write(settings[key])));
 	// A default that depends on who is there, or that is our own text, stands in the description.
-	const isFixed = value === defaults(false)[key] && value !== "";
-	return { description: about, ...schema, ...(isFixed ? { default: write(value) } : {}) };
+	const isFixed = value === alone && value !== '""';
+	return { description: about, ...schema, ...(isFixed ? { default: JSON.parse(value ?? "null") as unknown } : {}) };
 }
 
 if (import.meta.main) writeFileSync(FILE, await text());

@@ -33,6 +33,8 @@ export type TurnLimitOptions = { readonly [id in MeterId]?: LimitOption } & {
 	readonly askTimeout?: Max;
 	/** False: a member's partial answer has no line that says so. */
 	readonly partialNote?: boolean;
+	/** Tools whose identical calls in a row are not counted. */
+	readonly repeatsExcept?: readonly string[];
 	/** Called once per run, when pi has settled. */
 	readonly onOutcome?: (outcome: Outcome) => void;
 };
@@ -83,7 +85,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	};
 	return Object.assign(extension, {
 		snapshot: () => {
-			const { settings } = resolve(places, [], defaults(false));
+			const { settings } = resolve(places, [], defaults(false, true));
 			const state = sessions.at(-1)?.state ?? initialState(settings, policies, false);
 			return snapshot(grace ? { ...state, grace: readGrace(grace).value } : state);
 		},
@@ -108,6 +110,7 @@ const OPTIONS: { readonly [option: string]: Key } = {
 	wrapUpMessage: "wrapUpMessage",
 	askTimeout: "askTimeout",
 	partialNote: "partialNote",
+	repeatsExcept: "repeatsExcept",
 };
 
 function validate(options: TurnLimitOptions): { values: Place["values"]; policies: Policies } {

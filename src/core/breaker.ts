@@ -5,9 +5,29 @@
  * dispatches or changes a limit.
  */
 import * as gate from "./gate.ts";
-import { bound, isReached, type Meter, raise, read, type Reading, setMax, setPolicy, softLimit } from "./limit.ts";
-import { type AmountId, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
-import { settle, shutDown, start, stop } from "./run.ts";
+import {
+	bound,
+	isOfRound,
+	isReached,
+	type Meter,
+	raise,
+	read,
+	type Reading,
+	setMax,
+	setPolicy,
+	softLimit,
+} from "./limit.ts";
+import {
+	type AmountId,
+	kindOf,
+	type Max,
+	type MeterId,
+	type PerMeter,
+	perMeter,
+	type PerRunMeter,
+	perRunMeter,
+} from "./meters.ts";
+import { settle, shutDown, start, stop, trip } from "./run.ts";
 import {
 	type Active,
 	type Busy,
@@ -44,13 +64,17 @@ export function transition(state: State, event: Event): Step {
 		case "charged":
 			return [charge(state, event.amounts), []];
 		case "limit_set":
-			return setLimit(state, event.meter, setMax(state.meters[event.meter], event.max), 0);
+			return setLimit(state, event.meter, setMax(event.meter, state.meters[event.meter], event.max), 0);
 		case "limit_raised":
 			return raiseLimit(state, event.meter, event.by);
 		case "policy_set":
 			return [withMeter(state, event.meter, setPolicy(state.meters[event.meter], event.policy)), []];
 		case "grace_set":
 			return [{ ...state, grace: event.grace }, []];
+		case "exempt_set":
+			return [{ ...state, exempt: event.exempt }, []];
+		case "counted":
+			return [{ ...state, meters: perMeter((id) => recount(state.meters[id], event.used[id])) }, []];
 		default:
 			return isBusy(state) ? transitionRun(state, event) : [state, []];
 	}
@@ -76,6 +100,8 @@ function transitionRun(state: Busy, event: Event): Step {
 			if (phase.name === "finishing") return [state, [{ type: "synthesize" }]];
 			if (phase.name !== "running" || typeof state.advice !== "object") return [state, []];
 			return [state, [gate.advice(state, state.advice.given)]];
+		case "ran_out":
+			return runOut(state, event.meter);
 		case "interrupted":
 			return stop(state, { kind: "interrupted" });
 		case "broke":
@@ -102,12 +128,25 @@ function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolea
 /** Amounts are charged whenever they become known; they stop nothing by themselves. */
 function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
-	const add = (before: PerMeter<number>): PerMeter<number> =>
-		perMeter((id) => before[id] + ((amounts as Partial<PerMeter<number>>)[id] ?? 0));
-	const used = add(perMeter((id) => state.meters[id].used));
-	const meters = perMeter((id) => ({ ...state.meters[id], used: used[id] }));
+	const charged: Partial<PerRunMeter<number>> = amounts;
+	const used = (id: MeterId): number => state.meters[id].used + (charged[kindOf(id).of] ?? 0);
+	const meters = perMeter((id) => ({ ...state.meters[id], used: used(id) }));
 	if (phase.name === "idle") return { ...state, meters };
-	return withRun({ ...state, meters }, phase, { spent: { ...phase.run.spent, ...add(phase.run.spent) } });
+	const { spent } = phase.run;
+	const sum = perRunMeter((id) => spent[id] + (charged[id] ?? 0));
+	return withRun({ ...state, meters }, phase, { spent: { ...spent, ...sum } });
+}
+
+function recount(meter: Meter, used: number | undefined): Meter {
+	return used === undefined ? meter : { ...meter, used };
+}
+
+/** Cuts off what is under way, where nobody can be asked and no answer is due. */
+function runOut(state: Busy, id: MeterId): Step {
+	const meter = state.meters[id];
+	const isCut = state.phase.name === "running" && !state.attended && meter.limit.policy === "abort";
+	if (!isCut || !isReached(meter)) return [state, []];
+	return stop(state, { kind: "exhausted", cut: true, ...trip(state, id) }, { type: "abort" });
 }
 
 // Limits
@@ -115,7 +154,7 @@ function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
 	if (bound(state.meters[id]) === "unlimited") return [state, []];
-	if (phase.name === "idle") return setLimit(state, id, state.meters[id], phase.promised[id] + by);
+	if (phase.name === "idle" && isOfRound(id)) return setLimit(state, id, state.meters[id], phase.promised[id] + by);
 	return setLimit(state, id, raise(state.meters[id], by), 0);
 }
 

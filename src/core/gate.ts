@@ -1,7 +1,9 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
-import { isReached, read, softLimit } from "./limit.ts";
-import { type Call, type Gate, concerns, kindOf, METER_IDS, type MeterId, perMeter } from "./meters.ts";
+import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
+import { bound, grantMore, isReached, read, softLimit } from "./limit.ts";
+import { type Call, type Gate, METER_IDS, type MeterId, WIDEST_FIRST } from "./meters.ts";
 import { nobodyContinues, stop, trip } from "./run.ts";
+import { NO_STREAK } from "./streak.ts";
 import {
 	type Active,
 	type Answer,
@@ -10,7 +12,6 @@ import {
 	type BusyStep,
 	type Effect,
 	isBusy,
-	type Finishing,
 	type Ruling,
 	type Run,
 	type Running,
@@ -22,6 +23,9 @@ import {
 
 /** How many turns the final pass may take before the run is aborted without an answer. */
 export const FINAL_TURNS = 2;
+
+/** The repetition at which the model is told that it goes in circles. */
+const POINTED_OUT = 3;
 
 /** A turn of a run that has started; also without a `turn_ended` before it, so that no turn escapes the count. */
 export function requestTurn(state: Busy): Ruling {
@@ -45,24 +49,39 @@ export function requestTurn(state: Busy): Ruling {
 	}
 }
 
-export function requestCall(state: State, call: Call): Ruling {
-	const { phase } = state;
+export function requestCall(before: State, call: Call): Ruling {
+	const { phase } = before;
+	const state = countRepetition(before, call);
 	switch (phase.name) {
 		case "idle":
 			// The command of another extension can call a tool without a run.
 			return [count(state, "call", call), "admit", []];
 		case "asking":
-			return [state, "wait", []];
+			return [before, "wait", []];
 		case "finishing":
 		case "stopped":
-			return [state, "refuse", []];
+			return [before, "refuse", []];
 		case "running": {
-			const next = check({ ...state, phase }, phase.run, "call", call);
-			if (next.phase.name === "asking") return [next, "wait", [{ type: "ask", meter: next.phase.meter }]];
-			if (next.phase.name !== "running") return [next, "refuse", []];
-			return [countAdmitted(next, phase, "call", call, { lastCall: call }), "admit", []];
+			const id = reached(state, phase.run, "call", call);
+			if (id === undefined) return admitCall(state, phase, call);
+			// Told that it goes in circles, the model may find a way out.
+			if (id === "repeats" && !state.attended && !state.calls.refused) {
+				return [{ ...state, calls: { ...state.calls, refused: true } }, "refuse", []];
+			}
+			const next = atLimit(state, phase.run, id, "call");
+			if (next.phase.name !== "asking") return [next, "refuse", []];
+			// Once the question is closed the call is requested, and so counted, again.
+			return [{ ...next, calls: before.calls }, "wait", [{ type: "ask", meter: id }]];
 		}
 	}
+}
+
+function admitCall(state: State, phase: Running, call: Call): Ruling {
+	const next = countAdmitted(state, phase, "call", call, { lastCall: call });
+	const max = bound(state.meters.repeats);
+	const isDue = max !== "unlimited" && max > POINTED_OUT && next.meters.repeats.used === POINTED_OUT;
+	const isNew = isDue && isCheckedFor(state, "repeats", "call", call);
+	return [next, "admit", isNew ? [{ type: "point_out", call, times: POINTED_OUT }] : []];
 }
 
 /** Between two turns of a run that goes on: the gate, the wrap-up, the bound of the final pass. */
@@ -70,8 +89,10 @@ export function boundary(state: Busy): BusyStep {
 	const { phase } = state;
 	switch (phase.name) {
 		case "running": {
-			const next = check(state, phase.run, "turn");
-			return next === state ? adviseIfDue(state, phase) : [next, entering(next.phase)];
+			const id = reached(state, phase.run, "turn");
+			if (id === undefined) return adviseIfDue(state, phase);
+			const next = atLimit(state, phase.run, id, "turn");
+			return [next, entering(next.phase)];
 		}
 		case "finishing": {
 			if (phase.turns < FINAL_TURNS) return [state, []];
@@ -124,8 +145,9 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 function continueRun(state: State, run: Run, id: MeterId): Busy {
 	const spent = { ...run.spent, continuations: run.spent.continuations + 1 };
 	const passes = [...run.passes, id];
-	const next = withMeter(rearm(state, id), id, { ...state.meters[id], used: 0, extra: 0 });
-	return { ...next, phase: { name: "running", run: { ...run, spent, passes, advised: undefined } } };
+	const next = withMeter(rearm(state, id), id, grantMore(id, state.meters[id]));
+	const calls = id === "repeats" ? NO_STREAK : state.calls;
+	return { ...next, calls, phase: { name: "running", run: { ...run, spent, passes, advised: undefined } } };
 }
 
 /** The new round of a meter has a wrap-up of its own; one that the person asked for is still due. */
@@ -134,14 +156,20 @@ export function rearm(state: State, id: MeterId): State {
 	return isAbout ? { ...state, advice: "armed" } : state;
 }
 
-/** Running if the request may pass, else asking, or the policy's next phase where nobody can be asked. */
-function check(state: Busy, run: Run, gate: Gate, call?: Call): Busy {
-	// After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at.
-	const isBarred = run.woken !== undefined && run.spent.turns === 0;
-	const isHere = (id: MeterId): boolean => isBarred || concerns(id, gate, call);
-	const id = METER_IDS.find((id) => isHere(id) && !run.passes.includes(id) && isReached(state.meters[id]));
-	if (id === undefined) return state;
-	if (state.attended && !isBarred) return { ...state, phase: { name: "asking", run, meter: id, gate } };
+/** The limit that keeps the request from passing, the widest scope first. */
+function reached(state: State, run: Run, gate: Gate, call?: Call): MeterId | undefined {
+	const isChecked = (id: MeterId): boolean => isBarred(run) || isCheckedFor(state, id, gate, call);
+	return WIDEST_FIRST.find((id) => isChecked(id) && !run.passes.includes(id) && isReached(state.meters[id]));
+}
+
+/** After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at. */
+function isBarred({ woken, spent }: Run): boolean {
+	return woken !== undefined && spent.turns === 0;
+}
+
+/** Asking, or the policy's next phase where nobody can be asked. */
+function atLimit(state: State, run: Run, id: MeterId, gate: Gate): Busy {
+	if (state.attended && !isBarred(run)) return { ...state, phase: { name: "asking", run, meter: id, gate } };
 	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) });
 }
 
@@ -160,36 +188,4 @@ function shortMeter({ advice, meters, grace }: State): MeterId | undefined {
 
 export function advice(state: State, id: MeterId): Effect {
 	return { type: "advise", meter: id, remaining: read(state.meters[id]).remaining };
-}
-
-// Counting
-
-function countTurn(state: State, phase: Running): State {
-	return countAdmitted(state, phase, "turn", undefined, { turn: "open" });
-}
-
-/** The final pass comes on top of the limit: it counts for the run, not for the round. */
-function countFinalTurn(state: State, phase: Finishing): State {
-	const spent = addTo(phase.run.spent, "turn", undefined);
-	return { ...state, phase: { ...phase, turns: phase.turns + 1, run: { ...phase.run, spent, turn: "open" } } };
-}
-
-function countAdmitted(state: State, phase: Running, gate: Gate, call: Call | undefined, change: Partial<Run>): State {
-	const spent = addTo(phase.run.spent, gate, call);
-	const passes = phase.run.passes.filter((id) => !concerns(id, gate, call));
-	return withRun(count(state, gate, call), phase, { ...change, spent, passes });
-}
-
-/** What the round has used, one request more. */
-function count(state: State, gate: Gate, call: Call | undefined): State {
-	const one = (id: MeterId): number => (isOne(id, gate, call) ? 1 : 0);
-	return { ...state, meters: perMeter((id) => ({ ...state.meters[id], used: state.meters[id].used + one(id) })) };
-}
-
-function addTo(spent: Run["spent"], gate: Gate, call: Call | undefined): Run["spent"] {
-	return { ...spent, ...perMeter((id) => spent[id] + (isOne(id, gate, call) ? 1 : 0)) };
-}
-
-function isOne(id: MeterId, gate: Gate, call: Call | undefined): boolean {
-	return kindOf(id).known === "before" && concerns(id, gate, call);
 }

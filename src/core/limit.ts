@@ -58,9 +58,9 @@ export function read(meter: Meter): Reading {
 	return { used: meter.used, limit, remaining, policy: meter.limit.policy };
 }
 
-/** From unlimited to a number the count restarts; from one number to another it stays. */
-export function setMax(meter: Meter, max: Max): Meter {
-	const isReEnabled = meter.limit.max === "unlimited" && max !== "unlimited";
+/** From unlimited to a number the count of a round restarts; from one number to another it stays. */
+export function setMax(id: MeterId, meter: Meter, max: Max): Meter {
+	const isReEnabled = isOfRound(id) && meter.limit.max === "unlimited" && max !== "unlimited";
 	return { limit: { ...meter.limit, max }, used: isReEnabled ? 0 : meter.used, extra: 0 };
 }
 
@@ -71,6 +71,27 @@ export function setPolicy(meter: Meter, policy: Policy): Meter {
 /** Grants `by` more in this round, counted from what is already spent if that is above the bound. */
 export function raise(meter: Meter, by: number): Meter {
 	return { ...meter, extra: meter.extra + Math.max(0, meter.used - toNumber(bound(meter))) + by };
+}
+
+/** A person's prompt opens a round, with `extra` on top of its limit. What the session has spent stays spent. */
+export function refill(id: MeterId, meter: Meter, extra: number): Meter {
+	return isOfRound(id) ? { ...meter, used: 0, extra } : meter;
+}
+
+/** What a yes buys: as much again, or a tenth of what a whole session may spend. */
+export function grant(id: MeterId, { limit }: Meter): Max {
+	if (limit.max === "unlimited" || isOfRound(id)) return limit.max;
+	return Math.max(1, Math.ceil(limit.max / 10));
+}
+
+/** After a yes. */
+export function grantMore(id: MeterId, meter: Meter): Meter {
+	return isOfRound(id) ? refill(id, meter, 0) : raise(meter, toNumber(grant(id, meter)));
+}
+
+/** Its count ends with the round. */
+export function isOfRound(id: MeterId): boolean {
+	return kindOf(id).scope === "round";
 }
 
 /**

@@ -1,46 +1,14 @@
 /** The table of meters. A new meter is a row here and, for an amount, the line in `pi/charges.ts` that charges it. */
-import { COUNT, DOLLARS, type Unit } from "./unit.ts";
+import type { Call, Gate, Max, MeterKind, Scope } from "./kind.ts";
+import { COUNT, DOLLARS, SECONDS, TOKENS } from "./unit.ts";
 
-/** The moment before a turn or a tool call at which meters are checked. */
-export type Gate = "turn" | "call";
+export type { Call, Gate, Max };
 
-/** A tool call that the model asks for, or that another tool makes. */
-export interface Call {
-	readonly tool: string;
-	readonly input: unknown;
-}
-
-/** How much of a meter may be spent: a whole number ≥ 0 in the meter's unit, or unlimited. */
-export type Max = number | "unlimited";
-
-/** One row: settings, flags, variables, command, schema, options and every text about the meter derive from it. */
-export interface MeterKind {
-	/** The gates that check it. */
-	readonly gates: readonly Gate[];
-	/** `before`: each admitted request counts 1. `after`: the host charges an amount once it knows it. */
-	readonly known: "before" | "after";
-	/** The calls that count; without it every request at its gate does. */
-	readonly counts?: (call: Call) => boolean;
-	readonly unit: Unit;
-	readonly default: Max;
-	/** Its limit at the start of a sentence. */
-	readonly title: string;
-	/** Its label in the widget. */
-	readonly label: string;
-	/** One and many of it; an amount whose unit shows itself has no name for one. */
-	readonly one?: string;
-	readonly many: string;
-	/** Shown in summaries also at 0. */
-	readonly listed: boolean;
-	/** The word of `/turn-limit` before the value; flag and variable end in it. Turns need none. */
-	readonly word: string;
-	/** The variable, where it does not follow from the word. */
-	readonly env?: string;
-	/** For `schema.json`: a sentence or two. */
-	readonly about: string;
-	/** Limits that completion offers, as people type them, and an increase. */
-	readonly samples: readonly string[];
-	readonly step: string;
+/** A meter over a scope. */
+export interface Row extends MeterKind {
+	readonly scope: Scope;
+	/** The meter of the round that measures the same. */
+	readonly of: RunMeterId;
 }
 
 /**
@@ -50,8 +18,11 @@ export interface MeterKind {
  *   request, a compaction, a turn that the gate refused.
  * - `toolCalls`: calls that were let through, those made by other tools included. Not counted: refused calls.
  * - `cost`: US dollars as the host reports them, of responses, tools and compactions. A lower bound.
+ * - `tokens`: fresh ones: input, output, written to the cache. What is read from the cache is free.
+ * - `time`: milliseconds in which the agent worked. Not counted: while a person is asked, by anybody.
+ * - `repeats`: how often a call, or a cycle of two or three calls, came in a row. Refused calls count.
  */
-export const METERS = {
+const ROUND = {
 	turns: {
 		gates: ["turn"],
 		known: "before",
@@ -61,7 +32,7 @@ export const METERS = {
 		label: "Turns",
 		one: "turn",
 		many: "turns",
-		listed: true,
+		shownFrom: 0,
 		word: "",
 		env: "PI_MAX_TURNS",
 		about: "A turn is one model response and the tool calls it asks for. 0 asks before every turn.",
@@ -77,7 +48,7 @@ export const METERS = {
 		label: "Tools",
 		one: "tool call",
 		many: "tool calls",
-		listed: true,
+		shownFrom: 0,
 		word: "tools",
 		about: "Calls that other tools make count too; refused calls do not.",
 		samples: ["200"],
@@ -91,26 +62,117 @@ export const METERS = {
 		title: "Cost limit",
 		label: "Cost",
 		many: "US dollars",
-		listed: false,
+		shownFrom: 1,
 		word: "cost",
 		about:
 			'US dollars as pi reports them: 2.5 or "$2.50". It is checked between turns, so one response can go beyond it.',
 		samples: ["2.50"],
 		step: "1",
 	},
+	tokens: {
+		gates: ["turn"],
+		known: "after",
+		unit: TOKENS,
+		default: "unlimited",
+		title: "Limit of tokens",
+		label: "Tokens",
+		one: "token",
+		many: "tokens",
+		shownFrom: 100_000,
+		word: "tokens",
+		about:
+			'Fresh tokens: input, output and what is written to the cache, not what is read from it. 500000, "500k" or "1.5M". It is checked between turns, so one response can go beyond it.',
+		samples: ["500k"],
+		step: "100k",
+	},
+	time: {
+		gates: ["turn", "call"],
+		known: "after",
+		unit: SECONDS,
+		default: "unlimited",
+		title: "Time limit",
+		label: "Time",
+		many: "working time",
+		shownFrom: 60_000,
+		word: "time",
+		about:
+			'Time in which the agent works, not while a person is asked: seconds, or "90s", "30m", "1h30m". It is checked before turns and tool calls.',
+		samples: ["30m"],
+		step: "10m",
+	},
+	repeats: {
+		gates: ["call"],
+		known: "before",
+		unit: COUNT,
+		default: 5,
+		alone: 10,
+		embedded: "unlimited",
+		title: "Repeat limit",
+		label: "Repeats",
+		one: "identical call in a row",
+		many: "identical calls in a row",
+		shownFrom: 3,
+		word: "repeats",
+		about:
+			"The same tool with the same arguments, or the same cycle of two or three calls. Refused calls count too. By default 5, 10 where nobody can be asked, and unlimited in a program that embeds pi.",
+		samples: ["5"],
+		step: "5",
+	},
 } as const satisfies Record<string, MeterKind>;
 
-export type MeterId = keyof typeof METERS;
+/** The meters of a run. */
+export type RunMeterId = keyof typeof ROUND;
+
+export const RUN_METER_IDS = Object.keys(ROUND) as readonly RunMeterId[];
+
+/** The meters that a session can be held to as well. */
+const OVER_SESSION = ["turns", "cost", "tokens"] as const;
+
+type SessionMeterId = `session${Capitalize<(typeof OVER_SESSION)[number]>}`;
+
+export type MeterId = RunMeterId | SessionMeterId;
+
+function overSession(of: RunMeterId): Row {
+	const row: MeterKind = ROUND[of];
+	const word = row.word || "turns";
+	return {
+		...row,
+		scope: "session",
+		of,
+		default: "unlimited",
+		title: `Session's ${row.title.toLowerCase()}`,
+		label: `Session ${row.many === "US dollars" ? "cost" : row.many}`,
+		word: `session ${word}`,
+		env: `PI_TURN_LIMIT_SESSION_${word.toUpperCase()}`,
+		about: `Everything that this session spends, over all its prompts and branches, also after it is resumed. ${row.about}`,
+	};
+}
+
+export const METERS = {
+	...Object.fromEntries(RUN_METER_IDS.map((id) => [id, { ...ROUND[id], scope: "round", of: id }])),
+	...Object.fromEntries(OVER_SESSION.map((id) => [`session${capital(id)}`, overSession(id)])),
+} as Readonly<Record<MeterId, Row>>;
 
 /** The meters whose amounts are known after they were spent. */
-export type AmountId = { [id in MeterId]: (typeof METERS)[id]["known"] extends "after" ? id : never }[MeterId];
+export type AmountId = { [id in RunMeterId]: (typeof ROUND)[id]["known"] extends "after" ? id : never }[RunMeterId];
 
 export type PerMeter<T> = Readonly<Record<MeterId, T>>;
 
+const WIDTHS: Readonly<Record<Scope, number>> = { round: 0, session: 1 };
+
 export const METER_IDS = Object.keys(METERS) as readonly MeterId[];
 
+/** The order in which limits are checked: a session's before those of its rounds. */
+export const WIDEST_FIRST = METER_IDS.toSorted((a, b) => WIDTHS[kindOf(b).scope] - WIDTHS[kindOf(a).scope]);
+
+export type PerRunMeter<T> = Readonly<Record<RunMeterId, T>>;
+
+export function perRunMeter<T>(make: (id: RunMeterId) => T): PerRunMeter<T> {
+	return Object.fromEntries(RUN_METER_IDS.map((id) => [id, make(id)])) as PerRunMeter<T>;
+}
+
 /** A row by its general type. */
-export function kindOf(id: MeterId): MeterKind {
+export function kindOf(id: MeterId): Row {
 	return METERS[id];
 }
 
@@ -124,10 +186,24 @@ export function concerns(id: MeterId, gate: Gate, call: Call | undefined): boole
 	return gates.includes(gate) && (call === undefined || counts === undefined || counts(call));
 }
 
+/** What the limit of a meter bounds. */
+export function span(id: MeterId): "run" | "session" {
+	return kindOf(id).scope === "session" ? "session" : "run";
+}
+
 /** `1 turn`, `25 turns`, `unlimited tool calls`, `$2.50`. */
 export function amount(id: MeterId, used: Max): string {
 	const { unit, one, many } = kindOf(id);
 	if (used === "unlimited") return `unlimited ${many}`;
 	if (one === undefined) return unit.show(used);
 	return `${unit.show(used)} ${used === 1 ? one : many}`;
+}
+
+/** The amount, and over what it is counted if that is not the run. */
+export function amountIn(id: MeterId, used: Max): string {
+	return amount(id, used) + (kindOf(id).scope === "session" ? " in this session" : "");
+}
+
+function capital(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
 }

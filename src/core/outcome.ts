@@ -1,9 +1,18 @@
 /** How a run ended: one value per run, and the line that reports it. */
-import { amount, kindOf, type Max, METER_IDS, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import {
+	amount,
+	amountIn,
+	kindOf,
+	type Max,
+	type MeterId,
+	type PerRunMeter,
+	perRunMeter,
+	RUN_METER_IDS,
+} from "./meters.ts";
 import { clip } from "./text.ts";
 
 /** The counters of the whole run; part of every outcome. */
-export interface Spent extends PerMeter<number> {
+export interface Spent extends PerRunMeter<number> {
 	/** How often somebody said yes to a question. */
 	readonly continuations: number;
 }
@@ -18,8 +27,8 @@ export interface Trip {
 export type Verdict =
 	/** A person was asked and did not continue: an explicit no, or no answer at all. */
 	| ({ readonly kind: "declined"; readonly answered: boolean } & Trip)
-	/** Nobody to ask, or no answer in the final pass. */
-	| ({ readonly kind: "exhausted" } & Trip)
+	/** Nobody to ask, or no answer in the final pass. `cut`: the turn or call under way was not waited for. */
+	| ({ readonly kind: "exhausted"; readonly cut?: true } & Trip)
 	/** With an answer in the final pass. */
 	| ({ readonly kind: "synthesized" } & Trip)
 	/** The user aborted. */
@@ -57,15 +66,15 @@ export function stoppedByLimit(outcome: Outcome): outcome is Outcome & Trip {
 
 /** The outcome with its amounts as programs write them: dollars, not millionths. */
 export function publish(outcome: Outcome): Outcome {
-	const spent = perMeter((id) => kindOf(id).unit.write(outcome[id]));
+	const spent = perRunMeter((id) => kindOf(id).unit.write(outcome[id]));
 	if (!("meter" in outcome)) return { ...outcome, ...spent };
 	const { meter, limit } = outcome as Outcome & Trip;
 	return { ...outcome, ...spent, limit: limit === "unlimited" ? limit : kindOf(meter).unit.write(limit) };
 }
 
-/** `41 turns, 52 tool calls, $0.81`. */
-export function spentText(spent: PerMeter<number>): string {
-	const shown = METER_IDS.filter((id) => kindOf(id).listed || spent[id] > 0);
+/** `41 turns, 52 tool calls, $0.81`: what is worth a word, and in any case the meter that it is about. */
+export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
+	const shown = RUN_METER_IDS.filter((id) => spent[id] >= kindOf(id).shownFrom || (about && kindOf(about).of === id));
 	return shown.map((id) => amount(id, spent[id])).join(", ");
 }
 
@@ -75,9 +84,10 @@ export function line(outcome: Outcome, source: (id: MeterId) => string): string 
 	if (!limitActed(outcome)) return undefined;
 	const after = outcome.advised ? " after the wrap-up" : " after a question";
 	const where = hasTrip(outcome)
-		? ` at the limit of ${amount(outcome.meter, outcome.limit)} (${source(outcome.meter)})`
+		? ` at the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})`
 		: after;
-	return `pi-turn-limit: ${outcome.kind}${where}; spent: ${spentText(outcome)}.`;
+	const cut = "cut" in outcome ? ", which cut off what was under way" : "";
+	return `pi-turn-limit: ${outcome.kind}${where}${cut}; spent: ${spentText(outcome, hasTrip(outcome) ? outcome.meter : undefined)}.`;
 }
 
 function hasTrip(outcome: Outcome): outcome is Outcome & Trip {

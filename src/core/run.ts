@@ -1,6 +1,7 @@
 /** A run's start, stop and end. */
-import { bound, type Meter } from "./limit.ts";
-import { type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import { bound, type Meter, refill } from "./limit.ts";
+import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
+import { NO_STREAK } from "./streak.ts";
 import { type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
 import {
 	type Active,
@@ -23,11 +24,11 @@ const LONGEST_PAUSE = 30;
 export function start(state: State): Busy {
 	if (isBusy(state)) return state;
 	const { prompted, promised, refused } = state.phase as Idle;
-	const spent: Spent = { ...perMeter(() => 0), continuations: 0 };
+	const spent: Spent = { ...perRunMeter(() => 0), continuations: 0 };
 	const run: Run = { spent, turn: "ended", passes: [], refusals: 0, woken: prompted ? undefined : refused };
 	const begun: Busy = { ...state, phase: { name: "running", run } };
 	if (!prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + promised[id] }));
-	return mapMeters({ ...begun, advice: "armed" }, (meter, id) => ({ ...meter, used: 0, extra: promised[id] }));
+	return mapMeters({ ...begun, advice: "armed", calls: NO_STREAK }, (meter, id) => refill(id, meter, promised[id]));
 }
 
 /** A final pass needs something to answer from: a run that had no turn yet is stopped under either policy. */

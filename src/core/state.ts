@@ -2,6 +2,7 @@
 import { type Limit, type Meter, meter, type Policy } from "./limit.ts";
 import { type AmountId, type Call, type Gate, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import type { Outcome, Spent, Trip, Verdict } from "./outcome.ts";
+import { NO_STREAK, type Streak } from "./streak.ts";
 
 /** A turn whose request failed; `failed` is the reason. */
 export interface FailedTurn {
@@ -78,6 +79,10 @@ export interface State {
 	readonly grace: number;
 	/** The wrap-up of this round: due at a soft limit, asked for by the person, or given about a meter. */
 	readonly advice: "armed" | "requested" | { readonly given: MeterId };
+	/** Calls in a row, for the meter that counts repetitions. */
+	readonly calls: Streak;
+	/** Tools whose calls may repeat: a poll, for example. */
+	readonly exempt: readonly string[];
 	readonly phase: Phase;
 }
 
@@ -110,6 +115,10 @@ export type Event =
 	| { readonly type: "message_entered" }
 	/** Amounts that became known. */
 	| { readonly type: "charged"; readonly amounts: Readonly<Partial<Record<AmountId, number>>> }
+	/** What meters have counted before this breaker: a session that is resumed has spent something. */
+	| { readonly type: "counted"; readonly used: Readonly<Partial<PerMeter<number>>> }
+	/** The meter reached its limit while a turn or a call is under way, and the host could cut that off. */
+	| { readonly type: "ran_out"; readonly meter: MeterId }
 	| { readonly type: "answered"; readonly answer: Answer }
 	| { readonly type: "wrap_up_requested" }
 	/** The model does not see our message: a compaction took it, or a tool kept a refusal to itself. */
@@ -118,6 +127,7 @@ export type Event =
 	| { readonly type: "limit_raised"; readonly meter: MeterId; readonly by: number }
 	| { readonly type: "policy_set"; readonly meter: MeterId; readonly policy: Policy }
 	| { readonly type: "grace_set"; readonly grace: number }
+	| { readonly type: "exempt_set"; readonly exempt: readonly string[] }
 	| { readonly type: "interrupted" }
 	/** The breaker itself failed where it should decide. */
 	| { readonly type: "broke"; readonly message: string }
@@ -132,6 +142,8 @@ export type Effect =
 	| { readonly type: "close_question" }
 	/** Tell the model to wrap up, with its next request: little is left of this meter. */
 	| { readonly type: "advise"; readonly meter: MeterId; readonly remaining: Max }
+	/** Tell the model, with its next request, that it has made this call so often in a row. */
+	| { readonly type: "point_out"; readonly call: Call; readonly times: number }
 	/** Tell the model, with its next request, that its budget is spent and an answer is due. */
 	| { readonly type: "synthesize" }
 	/** Tell the model, with its next request, that it may work again. */
@@ -154,13 +166,14 @@ export interface Setup {
 	readonly attended: boolean;
 	readonly limits: PerMeter<Limit>;
 	readonly grace: number;
+	readonly exempt?: readonly string[];
 }
 
 export const IDLE: Idle = { name: "idle", prompted: false, promised: perMeter(() => 0) };
 
-export function create({ attended, limits, grace }: Setup): State {
+export function create({ attended, limits, grace, exempt = [] }: Setup): State {
 	const meters = perMeter((id) => meter(limits[id]));
-	return { attended, meters, grace, advice: "armed", phase: IDLE };
+	return { attended, meters, grace, advice: "armed", calls: NO_STREAK, exempt, phase: IDLE };
 }
 
 export function isBusy(state: State): state is Busy {

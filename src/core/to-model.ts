@@ -1,5 +1,5 @@
 /** Every sentence that the model reads. */
-import { amount, kindOf, type Max, type MeterId } from "./meters.ts";
+import { amount, type Call, kindOf, type Max, type MeterId, span } from "./meters.ts";
 import type { Trip } from "./outcome.ts";
 import type { State } from "./state.ts";
 
@@ -14,7 +14,7 @@ export function wrapUp(meter: MeterId, remaining: Max): string {
 	const left =
 		remaining === "unlimited"
 			? "This run is to end."
-			: `Only ${amount(meter, Math.max(1, remaining))} left in this run.`;
+			: `Only ${amount(meter, Math.max(1, remaining))} left in this ${span(meter)}.`;
 	return `${left} Begin nothing new. Bring what you are doing to a safe stop and write your closing report now:
 ${ACCOUNT}
 
@@ -23,10 +23,15 @@ Do not call the task complete because the run is ending; say so only if it is. A
 
 /** The instruction of the final pass. */
 export function finalPass({ meter }: Trip): string {
-	return `The budget of ${kindOf(meter).many} for this run is spent; every further tool call is refused. Answer now, in text, from what you already have:
+	return `The budget of ${kindOf(meter).many} for this ${span(meter)} is spent; every further tool call is refused. Answer now, in text, from what you already have:
 ${ACCOUNT}
 
 Do not call the task complete because the budget ran out.`;
+}
+
+/** When the same call comes again and again. */
+export function pointOut({ tool }: Call, times: number): string {
+	return `You are going in circles: the same calls, ${tool} with the same arguments at last, have now come ${times} times in a row. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.`;
 }
 
 /** After a limit was raised in the final pass. */
@@ -36,11 +41,14 @@ export const RESUMED = "The limit was raised. Tool calls run again; go on with t
 export const NOT_RUN = "Not run";
 
 /** The error result of a tool call that the gate refused. */
-export function refusal({ phase }: State): string {
+export function refusal({ phase, meters }: State): string {
+	if (phase.name === "running") {
+		return `${NOT_RUN}: the same calls with the same arguments have come ${meters.repeats.used} times in a row. Do something else, or say what keeps you from going on. If this call comes once more, the run ends.`;
+	}
 	if (phase.name === "finishing") return `${NOT_RUN}. ${finalPass(phase.trip)}`;
 	if (phase.name !== "stopped" || !("meter" in phase.verdict)) return `${NOT_RUN}: this run is being stopped.`;
 	const { meter, limit } = phase.verdict as Trip;
-	return `${NOT_RUN}: the limit of ${amount(meter, limit)} for this run is reached, and the run is being stopped.`;
+	return `${NOT_RUN}: the limit of ${amount(meter, limit)} for this ${span(meter)} is reached, and the run is being stopped.`;
 }
 
 /** The error result of a tool call that waited for an answer when pi was reloaded. */

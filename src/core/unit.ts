@@ -63,3 +63,77 @@ export const DOLLARS: Unit = {
 		{ type: "string", pattern: AMOUNT.source },
 	],
 };
+
+/** Digits alone, or a decimal number of thousands or millions. */
+const TOKEN_FORM = /^(?:\d{1,16}|\d{1,9}(?:\.\d+)?[kKmM])$/;
+const TOKEN_FACTORS: Readonly<Record<string, number>> = { k: 1000, m: MILLION };
+
+/** People write `500k` and `1.5M`. */
+export const TOKENS: Unit = {
+	read: (value) => {
+		const tokens = typeof value === "string" ? TOKENS.parse(value) : value;
+		return isCount(tokens) ? tokens : undefined;
+	},
+	write: (counted) => counted,
+	parse: (text) => {
+		if (!TOKEN_FORM.test(text)) return text;
+		const factor = TOKEN_FACTORS[text.slice(-1).toLowerCase()] ?? 1;
+		const tokens = Math.round(Number.parseFloat(text) * factor);
+		return isCount(tokens) ? tokens : text;
+	},
+	expected: "tokens such as 500000, 500k or 1.5M",
+	show: (counted) => {
+		if (counted < 1000) return String(counted);
+		// What would round to 1000k is 1M.
+		return counted < 999_500 ? `${rounded(counted / 1000)}k` : `${rounded(counted / MILLION)}M`;
+	},
+	schema: [
+		{ type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+		{ type: "string", pattern: TOKEN_FORM.source },
+	],
+};
+
+/** Seconds alone, or hours, minutes and seconds, each with its letter. */
+const TIME_FORM =
+	/^(?=\d)(?:(\d{1,9}(?:\.\d+)?)|(?:(\d{1,9}(?:\.\d+)?)[hH])?(?:(\d{1,9}(?:\.\d+)?)[mM])?(?:(\d{1,9}(?:\.\d+)?)[sS])?)$/;
+
+/** A hundred years; in milliseconds it is exact. */
+const MAX_SECONDS = 3_155_760_000;
+
+/** Counted in whole milliseconds. */
+export const SECONDS: Unit = {
+	read: (value) => {
+		const seconds = typeof value === "string" ? SECONDS.parse(value) : value;
+		if (typeof seconds !== "number" || !(seconds >= 0 && seconds <= MAX_SECONDS)) return undefined;
+		return Math.round(seconds * 1000);
+	},
+	write: (counted) => counted / 1000,
+	parse: (text) => {
+		const parts = TIME_FORM.exec(text);
+		if (parts === null) return text;
+		const [alone = 0, hours = 0, minutes = 0, seconds = 0] = parts
+			.slice(1)
+			.map((part: string | undefined) => Number(part ?? 0));
+		return alone + hours * 3600 + minutes * 60 + seconds;
+	},
+	expected: "a time such as 90s, 30m or 1h30m",
+	show: (counted) => {
+		if (counted < 10_000) return `${rounded(counted / 1000)}s`;
+		const seconds = Math.round(counted / 1000);
+		const parts = [
+			[Math.floor(seconds / 3600), "h"],
+			[Math.floor(seconds / 60) % 60, "m"],
+			[seconds % 60, "s"],
+		] as const;
+		return parts.flatMap(([n, letter]) => (n > 0 ? [`${n}${letter}`] : [])).join("");
+	},
+	schema: [
+		{ type: "number", minimum: 0, maximum: MAX_SECONDS },
+		{ type: "string", pattern: TIME_FORM.source },
+	],
+};
+
+/** With as many decimals as three digits leave, but no zeros at the end. */
+function rounded(number: number): number {
+	return Number(number.toFixed(number < 10 ? 2 : number < 100 ? 1 : 0));
+}

@@ -1,30 +1,60 @@
 /** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
-import type { AmountId } from "../core/meters.ts";
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
+import { isOfRound } from "../core/limit.ts";
 import type { Assistant, Context } from "./host.ts";
 
 type Usage = Assistant["usage"];
 type Model = NonNullable<Context["model"]>;
 
-interface Charge {
+export interface Charge {
 	/** The amount that a response, a tool result or a compaction has spent. */
 	readonly amount: (usage: Usage) => number;
 	/** Why the amount stays 0 with this model, if it does. */
 	readonly unknownFor?: (model: Model) => string | undefined;
 }
 
-export const CHARGES: { readonly [id in AmountId]: Charge } = {
+/** Time is charged by the clock. */
+type UsageId = Exclude<AmountId, "time">;
+
+export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
 		amount: ({ cost }) => cost.total * 1_000_000,
 		unknownFor: ({ cost }) => (cost.input + cost.output > 0 ? undefined : "has no prices"),
 	},
+	tokens: { amount: ({ input, output, cacheWrite }) => input + output + cacheWrite },
 };
 
-export const AMOUNT_IDS = Object.keys(CHARGES) as readonly AmountId[];
+export const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
 
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
-export function chargeOf(usage: Usage | undefined): Partial<Record<AmountId, number>> | undefined {
+export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, number>> | undefined {
 	if (usage === undefined) return undefined;
-	const amounts = AMOUNT_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage))] as const);
+	const amounts = USAGE_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage))] as const);
 	const known = amounts.filter(([, amount]) => Number.isSafeInteger(amount) && amount > 0);
 	return known.length === 0 ? undefined : Object.fromEntries(known);
+}
+
+/** What the entries of a session report, for the meters that count over all of it. */
+export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
+	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns: entries.filter(isTurn).length };
+	for (const entry of entries) {
+		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
+			spent[id] = (spent[id] ?? 0) + amount;
+	}
+	const ids = METER_IDS.filter((id) => !isOfRound(id));
+	return Object.fromEntries(ids.map((id) => [id, spent[kindOf(id).of] ?? 0]));
+}
+
+function usageOf(entry: SessionEntry): Usage | undefined {
+	if (entry.type === "compaction" || entry.type === "branch_summary") return entry.usage;
+	const { role, usage } = entry.type === "message" ? (entry.message as Partial<Assistant>) : {};
+	return role !== undefined ? usage : undefined;
+}
+
+/** A response that was requested: not one whose request failed, nor one that a limit refused. */
+function isTurn(entry: SessionEntry): boolean {
+	if (entry.type !== "message" || entry.message.role !== "assistant") return false;
+	const { stopReason, content } = entry.message;
+	return stopReason !== "error" && content.length > 0;
 }

@@ -1,5 +1,5 @@
 /** `/turn-limit`: reads what was typed and executes it. */
-import { bound } from "../core/limit.ts";
+import { bound, isOfRound } from "../core/limit.ts";
 import { amount, kindOf, METER_IDS, METERS, type MeterId } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
 import { type Key, KEY_OF, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
@@ -15,6 +15,9 @@ const BY_WORD = new Map<string, Key>(
 	KEYS.flatMap((key) => (SETTINGS[key].word === undefined ? [] : [[SETTINGS[key].word, key]])),
 );
 
+/** Before a meter's word, for what the whole session may spend. */
+const SESSION = "session";
+
 /** Words that stand alone. */
 const ALONE = ["advise", "default", "wrap-up"] as const;
 
@@ -24,16 +27,37 @@ const WORDS = ["a number", "unlimited", "+n", ...[...BY_WORD.keys()].filter((wor
 
 /** Executes what stands behind `/turn-limit`. A mistake is named and changes nothing. */
 export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
-	const [first = "", ...rest] = args.trim().split(/\s+/);
-	const word = first.toLowerCase();
-	if (word === "") return session.display.say(status(session.state, session.settings.current), "info", ctx);
-	if (rest.length === 0 && word === "wrap-up") return await wrapUp(session, ctx);
-	if (rest.length === 0 && word === "default") return await reset(session, ctx);
-	if (word === "advise") return await advise(session, rest.join(" "), ctx);
-	const key = BY_WORD.get(word);
-	if (key === undefined) return await change(session, KEY_OF.turns, [first, ...rest].join(" "), ctx);
-	if (rest.length > 0) return await change(session, key, rest.join(" "), ctx);
-	session.display.say(status(session.state, session.settings.current, [key]), "info", ctx);
+	const { word, key, text } = read(args);
+	if (word === "" && text === "")
+		return session.display.say(status(session.state, session.settings.current), "info", ctx);
+	if (word === "wrap-up") return await wrapUp(session, ctx);
+	if (word === "default") return await reset(session, ctx);
+	if (word === "advise") return await advise(session, text, ctx);
+	if (text !== "") return await change(session, key, text, ctx);
+	const keys = word === SESSION ? KEYS.filter((key) => key.startsWith(`${SESSION}.`)) : [key];
+	session.display.say(status(session.state, session.settings.current, keys), "info", ctx);
+}
+
+interface Typed {
+	/** In lower case: a setting's, or one that stands alone; empty for turns. */
+	readonly word: string;
+	/** The setting that is meant, if one is. */
+	readonly key: Key;
+	/** What stands behind the word. */
+	readonly text: string;
+}
+
+function read(args: string): Typed {
+	const words = args.trim().split(/\s+/);
+	for (const n of [2, 1]) {
+		const word = words.slice(0, n).join(" ").toLowerCase();
+		const key = word === SESSION ? KEY_OF.sessionTurns : BY_WORD.get(word);
+		const text = words.slice(n).join(" ");
+		const isAlone = (ALONE as readonly string[]).includes(word) && (text === "" || word === "advise");
+		if (key !== undefined || isAlone) return { word, key: key ?? KEY_OF.turns, text };
+	}
+	const text = words.join(" ");
+	return { word: "", key: KEY_OF.turns, text };
 }
 
 async function wrapUp(session: Session, ctx: Context): Promise<void> {
@@ -50,11 +74,11 @@ async function reset(session: Session, ctx: Context): Promise<void> {
 }
 
 async function change(session: Session, key: Key, text: string, ctx: Context): Promise<void> {
-	const { parse, read, show, title } = settingOf(key);
+	const { parse, show, title, ...setting } = settingOf(key);
 	const id = meterOf(key);
 	const by = id && increaseOf(id, text);
 	if (id && by) return await raise(session, id, by, ctx);
-	const value = read(parse(text));
+	const value = setting.read(parse(text));
 	if (value === undefined) return session.display.say(mistake(key, text), "error", ctx);
 	session.settings.set(key, value, ctx);
 	await apply(session, ctx);
@@ -74,9 +98,10 @@ async function raise(session: Session, id: MeterId, by: number, ctx: Context): P
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
 	const { phase, meters } = session.state;
-	const max = bound(phase.name === "idle" ? { ...meters[id], extra: phase.promised[id] } : meters[id]);
-	const round = phase.name === "idle" ? "the next run's first" : "this";
-	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} in ${round} round.`, "info", ctx);
+	const max = bound(phase.name === "idle" && isOfRound(id) ? { ...meters[id], extra: phase.promised[id] } : meters[id]);
+	const round = phase.name === "idle" ? "the next run's first round" : "this round";
+	const where = isOfRound(id) ? round : "this session";
+	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} in ${where}.`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
 }
 
@@ -117,7 +142,10 @@ function limitCompletions(id: MeterId): readonly Completion[] {
 	return [
 		...samples.map((sample) => ({ value: before + sample, description: `${many} until you are asked` })),
 		{ value: `${before}unlimited`, description: `count ${many}, never ask` },
-		{ value: `${before}+${step}`, description: `that many ${many} more, this round only` },
+		{
+			value: `${before}+${step}`,
+			description: `raise the limit of ${many} by that${isOfRound(id) ? ", this round only" : ""}`,
+		},
 	];
 }
 
@@ -131,14 +159,9 @@ export function complete(prefix: string): { value: string; label: string; descri
 
 /** True if `/turn-limit` understands the text. */
 export function isCommand(typed: string): boolean {
-	const [first = "", ...rest] = typed.trim().split(/\s+/);
-	const word = first.toLowerCase();
-	const key = BY_WORD.get(word);
-	if (word === "advise") return true;
-	if (rest.length === 0 && (key !== undefined || (ALONE as readonly string[]).includes(word))) return true;
-	const text = (key === undefined ? [first, ...rest] : rest).join(" ");
-	const set = key ?? KEY_OF.turns;
-	const id = meterOf(set);
-	const { parse, read } = SETTINGS[set];
-	return read(parse(text)) !== undefined || Boolean(id && increaseOf(id, text));
+	const { word, key, text } = read(typed);
+	if (word === "advise" || (text === "" && word !== "")) return true;
+	const id = meterOf(key);
+	const setting = SETTINGS[key];
+	return setting.read(setting.parse(text)) !== undefined || Boolean(id && increaseOf(id, text));
 }

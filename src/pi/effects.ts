@@ -2,7 +2,7 @@
 import { kindOf } from "../core/meters.ts";
 import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import type { Effect } from "../core/state.ts";
-import { finalPass, RESUMED, wrapUp } from "../core/to-model.ts";
+import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
 import { type Context, DISPOSED } from "./host.ts";
 import { ask, questionAbout } from "./question.ts";
@@ -15,8 +15,10 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			// The yes before it has reset another meter.
 			session.display.showRun(session.state, ctx);
 			const question = questionAbout(session.state, effect.meter);
+			session.clock.pause();
 			session.question = ask(ctx, question, session.settings.current.askTimeout.value);
 			const answer = await session.question.answer;
+			session.clock.run();
 			// A command, or the end of the session, may have answered it.
 			if (session.handover.isOver || session.state.phase.name !== "asking") return;
 			await session.step(ctx.signal?.aborted ? { type: "interrupted" } : { type: "answered", answer }, ctx);
@@ -27,6 +29,10 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			return;
 		case "advise":
 			session.delivery.post(wrapUpText(session, effect, ctx));
+			return;
+		case "point_out":
+			session.delivery.post(pointOut(effect.call, effect.times));
+			session.awaitTurnEnd();
 			return;
 		case "synthesize":
 			if (session.state.phase.name === "finishing") session.delivery.post(finalPass(session.state.phase.trip));

@@ -20,6 +20,7 @@ import { apply, warnOfUnknownAmounts } from "./limits.ts";
 import { noteOn, refusedMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { SlashCommands } from "./slash-commands.ts";
+import { chargeTime } from "./time.ts";
 
 type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
 
@@ -71,6 +72,7 @@ export function handlersOf(session: Session): Handlers {
 				if (slashCommands.takeEntered()) await session.step({ type: "prompted" }, ctx);
 				if (session.state.phase.prompted) session.finalText = undefined;
 				await session.lookForPerson(ctx);
+				session.clock.run();
 			}
 			const requested = await gateTurn(event, ctx);
 			if (owed) await session.step({ type: "charged", amounts: owed }, ctx);
@@ -79,6 +81,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		async message_start(event, ctx) {
+			session.works();
 			const { role } = event.message;
 			const isRetry = isRetrying(session.state);
 			if ((role !== "user" && role !== "custom") || (isRetry && session.turn.hasReply)) return;
@@ -96,6 +99,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		async tool_call({ toolName, input }, ctx) {
+			session.works();
 			const decision = await session.request({ type: "tool_call_requested", call: { tool: toolName, input } }, ctx);
 			switch (decision) {
 				case "admit":
@@ -112,6 +116,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		tool_execution_end({ toolCallId, result }) {
+			session.works();
 			session.turn.callEnded(toolCallId, result);
 		},
 
@@ -160,10 +165,20 @@ export function handlersOf(session: Session): Handlers {
 
 		async agent_settled(_event, settled) {
 			const ctx = orDisposed(settled);
+			await chargeTime(session, ctx);
+			session.clock.stop();
 			session.delivery.discard();
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
 			session.newTurn();
 			await session.step({ type: "settled" }, ctx);
+		},
+
+		ui_prompt_start() {
+			session.clock.pause();
+		},
+
+		ui_prompt_end() {
+			session.works();
 		},
 	};
 

@@ -20,6 +20,8 @@ import type {
 	ToolExecutionEndEvent,
 	TurnEndEvent,
 	TurnStartEvent,
+	UIPromptEndEvent,
+	UIPromptStartEvent,
 } from "@earendil-works/pi-coding-agent";
 import { NOT_RUN } from "../core/to-model.ts";
 
@@ -61,6 +63,8 @@ export interface Events {
 	session_compact: SessionCompactEvent;
 	cache_warming_decision: CacheWarmingDecisionEvent;
 	agent_settled: AgentSettledEvent;
+	ui_prompt_start: UIPromptStartEvent;
+	ui_prompt_end: UIPromptEndEvent;
 }
 
 type Message = MessageEndEvent["message"];

@@ -1,10 +1,11 @@
 /** Brings the breaker in line with the settings. */
+import { transition } from "../core/breaker.ts";
 import type { Policy } from "../core/limit.ts";
 import { amount, kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../core/meters.ts";
 import { create, type State } from "../core/state.ts";
 import type { Resolved } from "../settings/resolve.ts";
 import { KEY_OF } from "../settings/settings.ts";
-import { AMOUNT_IDS, CHARGES } from "./charges.ts";
+import { type Charge, CHARGES, spentIn } from "./charges.ts";
 import { type Context, NAME } from "./host.ts";
 import type { Session } from "./session.ts";
 
@@ -17,12 +18,27 @@ export function initialState(settings: Resolved, policies: Policies | undefined,
 		max: settings[KEY_OF[id]].value,
 		policy: own?.[id] ?? settings.policy.value,
 	}));
-	return create({ attended, limits, grace: settings.grace.value });
+	return create({ attended, limits, grace: settings.grace.value, exempt: settings.repeatsExcept.value });
+}
+
+/** A breaker for a session that may have spent something before. */
+export function resumedState(
+	settings: Resolved,
+	policies: Policies | undefined,
+	attended: boolean,
+	ctx: Context,
+): State {
+	const used = spentIn(ctx.sessionManager.getEntries());
+	return transition(initialState(settings, policies, attended), { type: "counted", used })[0];
 }
 
 /** By events, so that the core's rules for a change apply. */
 export async function apply(session: Session, ctx: Context): Promise<void> {
-	const { meters, grace } = initialState(session.settings.current, session.options.policies, session.state.attended);
+	const { meters, grace, exempt } = initialState(
+		session.settings.current,
+		session.options.policies,
+		session.state.attended,
+	);
 	for (const meter of METER_IDS) {
 		const { max, policy } = meters[meter].limit;
 		const now = session.state.meters[meter].limit;
@@ -30,6 +46,7 @@ export async function apply(session: Session, ctx: Context): Promise<void> {
 		if (now.policy !== policy) await session.step({ type: "policy_set", meter, policy }, ctx);
 	}
 	await session.step({ type: "grace_set", grace }, ctx);
+	await session.step({ type: "exempt_set", exempt }, ctx);
 	session.awaitTurnEnd();
 	warnOfUnknownAmounts(session, ctx.model, ctx);
 }
@@ -37,9 +54,10 @@ export async function apply(session: Session, ctx: Context): Promise<void> {
 /** A limit cannot hold an amount that pi never learns: say so, once for each model. */
 export function warnOfUnknownAmounts(session: Session, model: Context["model"], ctx: Context): void {
 	if (model === undefined) return;
-	for (const id of AMOUNT_IDS) {
+	const charges: Partial<Record<string, Charge>> = CHARGES;
+	for (const id of METER_IDS) {
 		const { max } = session.state.meters[id].limit;
-		const why = max === "unlimited" ? undefined : CHARGES[id].unknownFor?.(model);
+		const why = max === "unlimited" ? undefined : charges[kindOf(id).of]?.unknownFor?.(model);
 		if (why !== undefined) session.display.warnOnce(unknownText(id, max, `${model.id} ${why}`), ctx);
 	}
 }

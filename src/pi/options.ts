@@ -20,6 +20,8 @@ export interface Options {
 	readonly grace?: (() => unknown) | undefined;
 	/** In place of the setting; read when it is sent. */
 	readonly wrapUpMessage?: (() => unknown) | undefined;
+	/** Milliseconds, for the meter of time. */
+	readonly now?: () => number;
 	/** Called when this copy is the first that its loader runs: it registers what only one copy may. */
 	readonly loadedFirst?: () => void;
 	/** Where there is no person to tell. */

@@ -4,6 +4,7 @@ import { fromMemory, remember, type Values } from "../settings/places.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../settings/settings.ts";
 import { type Context, NAME, type Pi } from "./host.ts";
+import type { Options } from "./options.ts";
 import { shared } from "./shared.ts";
 
 /** The places around the session. */
@@ -14,6 +15,8 @@ export interface Surroundings {
 	readonly problems: readonly string[];
 }
 
+type Origin = Pick<Options, "places" | "rank" | "surroundings">;
+
 const COMMAND = `/${NAME}`;
 
 export class Preferences {
@@ -21,6 +24,7 @@ export class Preferences {
 	readonly #pi: Pick<Pi, "appendEntry">;
 	readonly #surroundings: (ctx: Context) => Surroundings;
 	#around: Surroundings;
+	readonly #isEmbedded: boolean;
 	/** Somebody can be asked. */
 	#attended = false;
 	/** Set by commands of this process. */
@@ -29,12 +33,9 @@ export class Preferences {
 	#recalled: Values = {};
 
 	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
-	constructor(
-		pi: Pick<Pi, "appendEntry">,
-		places: readonly Place[],
-		surroundings: (ctx: Context) => Surroundings = () => this.#around,
-	) {
+	constructor(pi: Pick<Pi, "appendEntry">, { places, rank, surroundings = () => this.#around }: Origin) {
 		this.#pi = pi;
+		this.#isEmbedded = rank === "program";
 		this.#surroundings = surroundings;
 		this.#around = { places, problems: [] };
 		this.current = this.#resolve().settings;
@@ -110,7 +111,7 @@ export class Preferences {
 		const own: Place = { values: this.#own, name, strength: "command" };
 		const memory: Place = { values: { ...recalled, ...this.#own }, name, strength: "command" };
 		const afterFlags = places.filter(({ strength }) => strength === "flag").length;
-		const fallback = defaults(this.#attended);
+		const fallback = defaults(this.#attended, this.#isEmbedded);
 		if (this.#attended) {
 			const all = [own, ...places.slice(0, afterFlags), memory, ...places.slice(afterFlags)];
 			return resolve(all, projects, fallback);

@@ -1,5 +1,5 @@
 /** The question at a limit. */
-import { amount, kindOf, type Max, type MeterId } from "../core/meters.ts";
+import { amountIn, kindOf, type Max, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer, Asking, State } from "../core/state.ts";
 import { callText } from "./call-text.ts";
@@ -15,7 +15,7 @@ export function questionAbout(state: State, id: MeterId): Question {
 	const last = run.lastCall ? ` Last call: ${callText(run.lastCall)}` : "";
 	return {
 		title: `${kindOf(id).title} reached`,
-		message: `You've used ${amount(id, state.meters[id].used)}. Continue?\nThis run so far: ${spentText(run.spent)}.${last}`,
+		message: `You've used ${amountIn(id, state.meters[id].used)}. Continue?\nThis run so far: ${spentText(run.spent, id)}.${last}`,
 	};
 }
 

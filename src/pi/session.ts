@@ -3,6 +3,7 @@ import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
 import { pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
 import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
+import { Clock } from "./clock.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
 import { execute } from "./command.ts";
 import { Delivery } from "./delivery.ts";
@@ -10,12 +11,13 @@ import { Display } from "./display.ts";
 import { perform } from "./effects.ts";
 import { Handover, takeLegacy } from "./handover.ts";
 import { type Context, isSupported, type Pi } from "./host.ts";
-import { apply, initialState } from "./limits.ts";
+import { apply, initialState, resumedState } from "./limits.ts";
 import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
 import { pause } from "./pause.ts";
 import { Subscription } from "./subscribe.ts";
+import { chargeTime, watchTime } from "./time.ts";
 import { announceRoot, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
@@ -32,6 +34,7 @@ export class Session implements Guard {
 	readonly settings: Preferences;
 	readonly delivery: Delivery;
 	readonly display: Display;
+	readonly clock: Clock;
 	readonly handover = new Handover();
 	state: State;
 	turn = new Turn();
@@ -55,7 +58,8 @@ export class Session implements Guard {
 	constructor(pi: Pi, options: Options) {
 		this.pi = pi;
 		this.options = options;
-		this.settings = new Preferences(pi, options.places, options.surroundings);
+		this.settings = new Preferences(pi, options);
+		this.clock = new Clock(options.now);
 		this.delivery = new Delivery(pi);
 		this.display = new Display((message) => {
 			if (this.role.ownsProcess) options.log?.(message);
@@ -91,7 +95,7 @@ export class Session implements Guard {
 		const attended = this.#isAttended(ctx);
 		const problems = this.settings.load(ctx, attended);
 		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
-		this.state = legacy?.state ?? initialState(this.settings.current, this.options.policies, attended);
+		this.state = legacy?.state ?? resumedState(this.settings.current, this.options.policies, attended, ctx);
 		await apply(this, ctx);
 		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
 		this.display.warnOnce(problems.join("\n"), ctx);
@@ -123,6 +127,7 @@ export class Session implements Guard {
 	}
 
 	async shutDown(ctx: Context): Promise<void> {
+		this.clock.stop();
 		await this.step({ type: "shut_down" }, ctx);
 		this.duty = "off";
 		this.#ended.abort();
@@ -156,14 +161,22 @@ export class Session implements Guard {
 	async request(request: Request, ctx: Context): Promise<Exclude<Decision, "wait"> | "gone"> {
 		for (;;) {
 			if (ctx.signal?.aborted) await this.step({ type: "interrupted" }, ctx);
+			await chargeTime(this, ctx);
 			const [next, decision, effects] = decide(this.state, request);
 			await this.#commit(next, effects, ctx);
 			if (this.handover.isOver) return "gone";
+			if (decision === "admit") watchTime(this, ctx);
 			if (decision !== "wait") return decision;
 			// The commit above has awaited a question that this request opened; here it waits for one that others opened.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
 			await this.question.answer;
 		}
+	}
+
+	/** The agent works, whatever dialog was open. */
+	works(): void {
+		const { name } = this.state.phase;
+		if (name === "running" || name === "finishing") this.clock.run();
 	}
 
 	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */

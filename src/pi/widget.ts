@@ -8,10 +8,16 @@ import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settin
 /** `Turns: 3/25 · Tools: 12/200`; in the final pass `Turns: 25/25 · final answer`. */
 export function widget(state: State): string {
 	const { phase, meters } = state;
-	const limited = METER_IDS.filter((id) => id === "turns" || meters[id].limit.max !== "unlimited");
+	const limited = METER_IDS.filter((id) => id === "turns" || isShown(id, meters[id]));
 	const parts = limited.map((id) => `${kindOf(id).label}: ${fraction(id, meters[id], "/")}`);
 	if (phase.name === "finishing") parts.push("final answer");
 	return parts.join(" · ");
+}
+
+/** Limited, and spent enough of to be worth a look. */
+function isShown(id: MeterId, { limit, used }: Meter): boolean {
+	const { known, shownFrom } = kindOf(id);
+	return limit.max !== "unlimited" && (known === "after" || used >= shownFrom);
 }
 
 /** The widget between runs: the start values of the next prompt. */
@@ -56,8 +62,8 @@ export function status(state: State, settings: Resolved, keys = KEYS): string {
 function nameOf(key: Key): string {
 	const id = meterOf(key);
 	if (id === undefined) return SETTINGS[key].title.toLowerCase();
-	const { one, many, label } = kindOf(id);
-	return one === undefined ? label.toLowerCase() : many;
+	const { label, many, one, scope } = kindOf(id);
+	return one === undefined || scope !== "round" ? label.toLowerCase() : many;
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -11,6 +11,9 @@ const MAX_BYTES = 64 * 1024;
 /** Of the session's memory. */
 const VERSION = 1;
 
+/** Objects in a file that hold settings. */
+const SCOPES = new Set(KEYS.filter((key) => key.includes(".")).map((key) => key.split(".")[0]));
+
 export type Values = Place["values"];
 
 /** A place, and the problems with it as a whole. */
@@ -46,7 +49,7 @@ export function fromFile(path: string, shownAs: string): Found {
 		problems,
 	});
 	try {
-		const content = readObject(path);
+		const content = flat(readObject(path));
 		const unknown = Object.keys(content).filter((key) => key !== "$schema" && !Object.hasOwn(SETTINGS, key));
 		const names = clip(unknown.map(quote).join(", "), 160);
 		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${KEYS.join(", ")}.`;
@@ -58,6 +61,15 @@ export function fromFile(path: string, shownAs: string): Found {
 		const why = clip(error instanceof Error ? error.message : String(error), 160);
 		return found({}, [`${shownAs} is ignored: ${why}. The other places and the defaults apply.`]);
 	}
+}
+
+/** With the values of inner objects beside the others: `session.maxCost`. */
+function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+	const inner = ([key, value]: [string, unknown]): [string, unknown][] =>
+		SCOPES.has(key) && isObject(value)
+			? Object.entries(value).map(([name, v]) => [`${key}.${name}`, v])
+			: [[key, value]];
+	return Object.fromEntries(Object.entries(content).flatMap(inner));
 }
 
 /** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */

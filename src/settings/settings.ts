@@ -1,10 +1,10 @@
 /** The settings: one row each, those of the limits derived from the table of meters. */
 import { isPolicy, POLICIES, type Policy, toNumber } from "../core/limit.ts";
-import { kindOf, type Max, METER_IDS, METERS, type MeterId } from "../core/meters.ts";
+import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
 import { isCount, parseCount } from "../core/unit.ts";
 
-/** The setting that limits a meter. */
-export type LimitKey = `max${Capitalize<MeterId>}`;
+/** The setting that limits a meter; before a dot stands the object of the file that holds it. */
+export type LimitKey = `${"" | "session."}max${Capitalize<RunMeterId>}`;
 
 /** Values that a person can set; the keys are those of the files. */
 export type Settings = Readonly<Record<LimitKey, Max>> & {
@@ -16,6 +16,8 @@ export type Settings = Readonly<Record<LimitKey, Max>> & {
 	readonly wrapUpMessage: string;
 	/** A member's partial answer ends with a line that says so. */
 	readonly partialNote: boolean;
+	/** Tools whose calls may repeat. */
+	readonly repeatsExcept: readonly string[];
 };
 
 export type Key = keyof Settings;
@@ -51,7 +53,11 @@ const MAX_SECONDS = 2_147_483;
 export const DEFAULT_GRACE = 2;
 
 export const KEY_OF = Object.fromEntries(
-	METER_IDS.map((id) => [id, `max${id.slice(0, 1).toUpperCase()}${id.slice(1)}`]),
+	METER_IDS.map((id) => {
+		const { scope, of } = kindOf(id);
+		const key = `max${of.slice(0, 1).toUpperCase()}${of.slice(1)}`;
+		return [id, scope === "round" ? key : `${scope}.${key}`];
+	}),
 ) as { readonly [id in MeterId]: LimitKey };
 
 /** The meter that a setting limits, if it limits one. */
@@ -64,7 +70,7 @@ function isLower(project: Max, user: Max): boolean {
 }
 
 function limitOf(id: MeterId): Setting<Max> {
-	const { unit, title, word, env, many, about } = kindOf(id);
+	const { unit, title, word, env, many, about, scope } = kindOf(id);
 	return {
 		read: (value) => (value === "unlimited" ? value : unit.read(value)),
 		write: (value) => (value === "unlimited" ? value : unit.write(value)),
@@ -72,7 +78,7 @@ function limitOf(id: MeterId): Setting<Max> {
 		expected: `${unit.expected}, or unlimited`,
 		show: (value) => (value === "unlimited" ? value : unit.show(value)),
 		title,
-		flag: word === "" ? "turn-limit" : `turn-limit-${word}`,
+		...(scope === "round" ? { flag: word === "" ? "turn-limit" : `turn-limit-${word}` } : {}),
 		env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`,
 		word,
 		tightens: isLower,
@@ -163,6 +169,20 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 			"The partial answer of a subagent ends with a line that says so. Switch it off for subagents that answer in JSON. Not for a project's file.",
 		schema: { type: "boolean" },
 	},
+	repeatsExcept: {
+		read: (value) => {
+			const isNames = Array.isArray(value) && value.every((name) => typeof name === "string" && name.trim() !== "");
+			return isNames ? (value as string[]) : undefined;
+		},
+		write: same,
+		parse: (text) => text.split(",").map((name) => name.trim()),
+		expected: "a list of tools' names",
+		show: (value) => value.join(", ") || "none",
+		title: "May repeat",
+		env: "PI_TURN_LIMIT_REPEATS_EXCEPT",
+		about: "Tools whose identical calls in a row are not counted: a poll, for example. Not for a project's file.",
+		schema: { type: "array", items: { type: "string", pattern: "\\S" } },
+	},
 };
 
 /** A row by its general type. */
@@ -173,8 +193,14 @@ export function settingOf(key: Key): Setting<Settings[Key]> {
 export const KEYS = Object.keys(SETTINGS) as readonly Key[];
 
 /** The values where no place says otherwise. A person at the limit needs no wrap-up that cuts good work short. */
-export function defaults(attended: boolean): Settings {
-	const maxima = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], METERS[id].default])) as Record<LimitKey, Max>;
+export function defaults(attended: boolean, embedded = false): Settings {
+	const max = (id: MeterId): Max => {
+		const kind = kindOf(id);
+		const alone = kind.alone ?? kind.default;
+		return embedded ? (kind.embedded ?? alone) : attended ? kind.default : alone;
+	};
+	const maxima = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], max(id)])) as Record<LimitKey, Max>;
 	const grace = attended ? 0 : DEFAULT_GRACE;
-	return { ...maxima, policy: "abort", grace, askTimeout: "unlimited", wrapUpMessage: "", partialNote: true };
+	const rest = { askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, repeatsExcept: [] } as const;
+	return { ...maxima, policy: "abort", grace, ...rest };
 }

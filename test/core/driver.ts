@@ -11,6 +11,7 @@ import {
 	type MeterId,
 	type PerMeter,
 	perMeter,
+	perRunMeter,
 } from "../../src/core/meters.ts";
 import type { Outcome, Spent } from "../../src/core/outcome.ts";
 import {
@@ -23,7 +24,7 @@ import {
 	type State,
 } from "../../src/core/state.ts";
 
-/** Limits by meter; a meter without one has its default. */
+/** Limits by meter; a meter without one has the default of programs. */
 export type Given = Partial<PerMeter<Max>> & {
 	policy?: Policy;
 	grace?: number;
@@ -38,7 +39,7 @@ export class Driver {
 	state: State;
 
 	constructor({ policy = "abort", grace = 0, attended = false, ...limits }: Given = {}) {
-		const limit = (id: MeterId) => ({ max: limits[id] ?? kindOf(id).default, policy });
+		const limit = (id: MeterId) => ({ max: limits[id] ?? kindOf(id).embedded ?? kindOf(id).default, policy });
 		this.state = create({ attended, limits: perMeter(limit), grace });
 	}
 
@@ -84,7 +85,7 @@ export class Driver {
 	}
 
 	charge(id: MeterId, amount: number): readonly Effect[] {
-		return this.send({ type: "charged", amounts: { [id]: amount } });
+		return this.send({ type: "charged", amounts: { [kindOf(id).of]: amount } });
 	}
 
 	set(meter: MeterId, max: Max): readonly Effect[] {
@@ -165,11 +166,13 @@ export function outcome(effects: readonly Effect[]): Outcome | undefined {
 
 /** What a run has spent, as its outcome says it. */
 export function sum(spent: Partial<Outcome> = {}): Spent & { advised: boolean } {
-	return { ...perMeter(() => 0), continuations: 0, advised: false, ...spent };
+	return { ...perRunMeter(() => 0), continuations: 0, advised: false, ...spent };
 }
 
-/** Every meter at each gate that checks it. */
-export const GATES = METER_IDS.flatMap((id) => kindOf(id).gates.map((gate) => ({ id, gate })));
+/** Every meter that sums up, at each gate that checks it. */
+export const GATES = METER_IDS.filter((id) => id !== "repeats").flatMap((id) =>
+	kindOf(id).gates.map((gate) => ({ id, gate })),
+);
 
 const BASH: Call = { tool: "bash", input: { command: "true" } };
 
@@ -204,7 +207,10 @@ export const EVENTS: { readonly [T in Event["type"]]: Extract<Event, { type: T }
 	limit_set: { type: "limit_set", meter: "turns", max: 7 },
 	limit_raised: { type: "limit_raised", meter: "turns", by: 3 },
 	policy_set: { type: "policy_set", meter: "turns", policy: "synthesize" },
+	counted: { type: "counted", used: { sessionTurns: 4 } },
+	ran_out: { type: "ran_out", meter: "time" },
 	grace_set: { type: "grace_set", grace: 1 },
+	exempt_set: { type: "exempt_set", exempt: ["poll"] },
 	interrupted: { type: "interrupted" },
 	broke: { type: "broke", message: "bug" },
 	settled: { type: "settled" },

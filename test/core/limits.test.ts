@@ -146,6 +146,6 @@ test("what a run spends is counted over all its rounds", () => {
 	run.charge("cost", 25);
 	run.charge("cost", 50);
 	run.finish();
-	const spent = sum({ turns: 3, toolCalls: 1, cost: 75, continuations: 1 });
+	const spent = sum({ turns: 3, toolCalls: 1, cost: 75, repeats: 1, continuations: 1 });
 	assert.deepEqual(run.settle(), { ...spent, kind: "completed" });
 });

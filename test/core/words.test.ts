@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { kindOf, METER_IDS } from "../../src/core/meters.ts";
+import { kindOf, METER_IDS, type PerMeter, span } from "../../src/core/meters.ts";
 import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
 import { clip, quote } from "../../src/core/text.ts";
-import { finalPass, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
-import { Driver, EVENTS, GATES } from "./driver.ts";
+import { finalPass, pointOut, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
+import { Driver, EVENTS, GATES, sum } from "./driver.ts";
 
 describe("text from outside", () => {
 	test("stays on one line and short, and no control character passes", () => {
@@ -59,11 +59,13 @@ Do not call the task complete because the budget ran out.`,
 	for (const id of METER_IDS) {
 		test(`the final pass and the wrap-up name ${id}`, () => {
 			assert.ok(
-				finalPass({ meter: id, limit: 3 }).startsWith(`The budget of ${kindOf(id).many} for this run is spent;`),
+				finalPass({ meter: id, limit: 3 }).startsWith(
+					`The budget of ${kindOf(id).many} for this ${span(id)} is spent;`,
+				),
 			);
 			const { unit, many, one } = kindOf(id);
 			const left = one === undefined ? unit.show(3) : `${unit.show(3)} ${many}`;
-			assert.ok(wrapUp(id, 3).startsWith(`Only ${left} left in this run. `));
+			assert.ok(wrapUp(id, 3).startsWith(`Only ${left} left in this ${span(id)}. `));
 		});
 	}
 
@@ -78,7 +80,7 @@ Do not call the task complete because the budget ran out.`,
 			stopped.knock(gate, id);
 			const { unit, one } = kindOf(id);
 			const limit = one === undefined ? unit.show(1) : `1 ${one}`;
-			const why = `the limit of ${limit} for this run is reached, and the run is being stopped.`;
+			const why = `the limit of ${limit} for this ${span(id)} is reached, and the run is being stopped.`;
 			assert.equal(refusal(stopped.state), `Not run: ${why}`);
 			const finishing = new Driver({ turns: "unlimited", [id]: 1, policy: "synthesize" }).prompt();
 			finishing.spend(gate, id, 1);
@@ -86,6 +88,26 @@ Do not call the task complete because the budget ran out.`,
 			assert.equal(refusal(finishing.state), `Not run. ${finalPass({ meter: id, limit: 1 })}`);
 		});
 	}
+
+	test("a call that goes in circles is refused once with the reason, where nobody can be asked", () => {
+		const run = new Driver({ repeats: 2 }).prompt();
+		run.request();
+		run.calls(2);
+		assert.deepEqual(run.call(), ["refuse"]);
+		assert.equal(
+			refusal(run.state),
+			"Not run: the same calls with the same arguments have come 2 times in a row. Do something else, or say what keeps you from going on. If this call comes once more, the run ends.",
+		);
+		assert.equal(
+			pointOut({ tool: "bash", input: {} }, 3),
+			"You are going in circles: the same calls, bash with the same arguments at last, have now come 3 times in a row. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.",
+		);
+	});
+
+	test("a session is said to be one", () => {
+		assert.equal(span("sessionCost"), "session");
+		assert.equal(span("cost"), "run");
+	});
 
 	test("a call that is refused for another reason is told that the run is being stopped", () => {
 		const run = new Driver().prompt();
@@ -102,7 +124,7 @@ Do not call the task complete because the budget ran out.`,
 });
 
 describe("how a run ended", () => {
-	const spent = { turns: 5, toolCalls: 1, cost: 250_000, continuations: 0, advised: false };
+	const spent = sum({ turns: 5, toolCalls: 1, cost: 250_000 });
 	const trip = { meter: "turns", limit: 5 } as const;
 	const failed = { kind: "failed", by: "provider", message: "overloaded" } as const;
 	const ends: [outcome: Outcome, acted: boolean, stopped: boolean, line: string | undefined][] = [
@@ -147,13 +169,17 @@ describe("how a run ended", () => {
 			...([true, false, "pi-turn-limit: completed after a question; spent: 5 turns, 1 tool call, $0.25."] as const),
 		],
 	];
-	const sources = { turns: "PI_MAX_TURNS", toolCalls: "--turn-limit-tools", cost: "maxCost in turn-limit.json" };
+	const sources: Partial<PerMeter<string>> = {
+		turns: "PI_MAX_TURNS",
+		toolCalls: "--turn-limit-tools",
+		cost: "maxCost in turn-limit.json",
+	};
 	for (const [outcome, acted, stopped, expected] of ends) {
 		const about = "meter" in outcome ? ` about ${outcome.meter}` : "";
 		const after = `${outcome.advised ? ", advised" : ""}${outcome.continuations > 0 ? ", continued" : ""}`;
 		test(`${outcome.kind}${about}${after}: a line where a limit or the breaker acted`, () => {
 			assert.equal(
-				line(outcome, (id) => sources[id]),
+				line(outcome, (id) => sources[id] ?? ""),
 				expected,
 			);
 			assert.equal(limitActed(outcome), acted);
@@ -168,9 +194,12 @@ describe("how a run ended", () => {
 	});
 
 	test("a summary leaves out what was not spent, but for the meters that are always listed", () => {
-		const listed = METER_IDS.filter((id) => kindOf(id).listed);
-		assert.deepEqual(listed, ["turns", "toolCalls"]);
-		assert.equal(spentText({ turns: 1, toolCalls: 0, cost: 0 }), "1 turn, 0 tool calls");
-		assert.equal(spentText({ turns: 0, toolCalls: 2, cost: 1 }), "0 turns, 2 tool calls, $0.000001");
+		assert.equal(spentText(sum({ turns: 1, tokens: 99_999, time: 59_999, repeats: 2 })), "1 turn, 0 tool calls");
+		assert.equal(spentText(sum({ toolCalls: 2, cost: 1 })), "0 turns, 2 tool calls, $0.000001");
+		const all = sum({ turns: 1, toolCalls: 1, cost: 10_000, tokens: 100_000, time: 60_000, repeats: 3 });
+		assert.equal(spentText(all), "1 turn, 1 tool call, $0.01, 100k tokens, 1m, 3 identical calls in a row");
+		const about = (["tokens", "sessionTokens", "turns"] as const).map((id) => spentText(sum({ tokens: 9 }), id));
+		const named = "0 turns, 0 tool calls, 9 tokens";
+		assert.deepEqual(about, [named, named, "0 turns, 0 tool calls"]);
 	});
 });

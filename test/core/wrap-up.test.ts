@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { snapshot } from "../../src/core/breaker.ts";
-import { type Max, METER_IDS } from "../../src/core/meters.ts";
+import { type Max, METER_IDS, perMeter } from "../../src/core/meters.ts";
 import { ABORT, advises, asks, Driver, EVENTS } from "./driver.ts";
 
 const WISH = EVENTS.wrap_up_requested;
@@ -261,9 +261,19 @@ test("a snapshot says of every meter where it stands and whether the wrap-up was
 	run.request();
 	run.call();
 	const policy = "synthesize";
+	const unlimited = {
+		used: 0,
+		limit: "unlimited",
+		remaining: "unlimited",
+		policy,
+		softLimit: undefined,
+		advised: false,
+	};
 	assert.deepEqual(snapshot(run.state), {
+		...perMeter(() => unlimited),
+		repeats: { ...unlimited, used: 1 },
+		sessionTurns: { ...unlimited, used: 4 },
 		turns: { used: 4, limit: 5, remaining: 1, policy, softLimit: 3, advised: true },
 		toolCalls: { used: 1, limit: 3, remaining: 2, policy, softLimit: undefined, advised: false },
-		cost: { used: 0, limit: "unlimited", remaining: "unlimited", policy, softLimit: undefined, advised: false },
 	});
 });

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
 import { line as lineOf } from "../../src/core/outcome.ts";
-import { Driver } from "../core/driver.ts";
+import { Driver, sum } from "../core/driver.ts";
 import { isCommand } from "../../src/pi/command.ts";
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/pi/question.ts";
@@ -127,7 +127,7 @@ test("what the README quotes is what is said", () => {
 	]) {
 		assert.ok(readme.includes(`\`${quoted}\``), quoted);
 	}
-	const spent = { turns: 41, toolCalls: 52, cost: 810_000, continuations: 0, advised: false };
+	const spent = sum({ turns: 41, toolCalls: 52, cost: 810_000 });
 	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
 	assert.ok(readme.includes(`${line}\n`), line);
 	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(readme.includes(`\`${name}\``), name);

@@ -73,6 +73,8 @@ export class Host {
 			TERM: "xterm-256color",
 			PI_CODING_AGENT_DIR: this.agentDir,
 			PI_OFFLINE: "1",
+			// Scripted models repeat themselves.
+			PI_TURN_LIMIT_REPEATS: "unlimited",
 			...options.env,
 		};
 		mkdirSync(this.env["HOME"] as string);

@@ -124,7 +124,17 @@ test("unknown keys are reported in one sentence with the known ones; the known o
 	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KEYS.join(", ")}.`]);
 	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
 	assert.equal(many.problems.length, 1);
-	assert.ok(many.problems[0]!.length < 300);
+	assert.ok(many.problems[0]!.length < 450);
+});
+
+test("limits of a session stand in an object of their own", () => {
+	const { place, problems } = read('{ "session": { "maxCost": 20, "maxFiles": 3 }, "policy": { "maxTurns": 1 } }');
+	assert.deepEqual(place.values, { "session.maxCost": 20, policy: { maxTurns: 1 } });
+	assert.equal(place.name("session.maxCost"), "session.maxCost in the file");
+	assert.deepEqual(problems, [`the file: unknown and ignored: "session.maxFiles". Known are ${KEYS.join(", ")}.`]);
+	const none = read('{ "session": 5 }');
+	assert.deepEqual(none.place.values, {});
+	assert.match(none.problems[0]!, /^the file: unknown and ignored: "session"\. Known are .*session\.maxTurns/);
 });
 
 test("a damaged or foreign entry is ignored and counted; the newest valid one is used", () => {

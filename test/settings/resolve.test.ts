@@ -8,11 +8,13 @@ import { fallback, type Given, lowering, place, resolved, type Source, SOURCES }
 const limits = Object.fromEntries(
 	METER_IDS.map((id) => {
 		const { unit, samples } = kindOf(id);
-		return [KEY_OF[id], [0, unit.parse(samples[0]!), "unlimited"]];
+		const byDefault = fallback[KEY_OF[id]];
+		const few = new Set([0, Number(unit.parse(samples[0]!)), byDefault === "unlimited" ? 0 : unit.write(byDefault)]);
+		return [KEY_OF[id], [...[...few].toSorted((a, b) => a - b), "unlimited"]];
 	}),
 ) as unknown as Record<LimitKey, readonly unknown[]>;
 
-/** Some values of each setting as files write them, from the tightest to the loosest. A project may not set the last two. */
+/** Some values of each setting as files write them, from the tightest to the loosest. A project may not set the last three. */
 const VALUES: { readonly [K in Key]: readonly unknown[] } = {
 	...limits,
 	policy: ["abort", "synthesize"],
@@ -20,9 +22,10 @@ const VALUES: { readonly [K in Key]: readonly unknown[] } = {
 	askTimeout: [1, 60, "unlimited"],
 	wrapUpMessage: ["Stop.", "Finish."],
 	partialNote: [false, true],
+	repeatsExcept: [["poll"], ["wait", "poll"]],
 };
 
-const NOT_FOR_PROJECTS: readonly Key[] = ["wrapUpMessage", "partialNote"];
+const NOT_FOR_PROJECTS: readonly Key[] = ["wrapUpMessage", "partialNote", "repeatsExcept"];
 
 type Choice = Partial<Record<Source, unknown>>;
 

@@ -16,6 +16,16 @@ interface Schema {
 }
 
 const schema = JSON.parse(readFileSync(FILE, "utf8")) as Schema;
+
+/** The description of each setting; those of a scope stand in an object. */
+const described = Object.fromEntries(
+	Object.entries(schema.properties).flatMap(([name, property]) =>
+		"properties" in property
+			? Object.entries((property as unknown as Schema).properties).map(([inner, its]) => [`${name}.${inner}`, its])
+			: [[name, property]],
+	),
+) as Schema["properties"];
+
 const ajv = new Ajv({ strict: true });
 const accepts: ValidateFunction = ajv.compile(schema);
 
@@ -24,18 +34,19 @@ test("schema.json is what scripts/schema.ts writes", async () => {
 });
 
 test("the schema describes every setting in words and names the defaults that are always the same", () => {
-	assert.deepEqual(Object.keys(schema.properties), ["$schema", ...KEYS]);
-	for (const key of KEYS) assert.match(schema.properties[key]?.description ?? "", /^[A-Z].*\.$/, key);
-	const named = Object.entries(schema.properties).filter(([, { default: value }]) => value !== undefined);
-	const { grace, wrapUpMessage, ...same } = fallback;
+	assert.deepEqual(Object.keys(described), ["$schema", ...KEYS]);
+	for (const key of KEYS) assert.match(described[key]?.description ?? "", /^[A-Z].*\.$/, key);
+	const named = Object.entries(described).filter(([, { default: value }]) => value !== undefined);
+	const { grace, wrapUpMessage, maxRepeats, ...same } = fallback;
 	assert.deepEqual(Object.fromEntries(named.map(([key, { default: value }]) => [key, value])), same);
-	assert.ok(schema.properties["grace"]?.description.includes(`By default ${grace}, and 0 where`));
+	assert.ok(described["grace"]?.description.includes(`By default ${grace}, and 0 where`));
+	assert.ok(described["maxRepeats"]?.description.includes(`By default 5, ${maxRepeats} where`));
 	assert.equal(wrapUpMessage, "");
 });
 
 for (const key of KEYS) {
 	test(`the schema accepts for ${key} what we accept, and nothing else`, async () => {
-		const isValid = ajv.compile(schema.properties[key]!);
+		const isValid = ajv.compile(described[key]!);
 		const property = fc.property(fc.oneof(valid[key], anything, fc.jsonValue()), (value) => {
 			assert.equal(isValid(value), SETTINGS[key].read(value) !== undefined);
 		});
@@ -43,12 +54,18 @@ for (const key of KEYS) {
 	});
 }
 
+/** A setting as a file holds it. */
+function inFile(key: string, value: unknown): object {
+	const [name = "", inner] = key.split(".");
+	return { [name]: inner === undefined ? value : { [inner]: value } };
+}
+
 describe("a file that the schema", () => {
 	const good = [
 		...['{ "$schema": "./schema.json", "maxTurns": 50, "policy": "synthesize" }', "{}"],
 		...METER_IDS.flatMap((id) =>
 			[...kindOf(id).samples.map(kindOf(id).unit.parse), "unlimited"].map((max) =>
-				JSON.stringify({ [KEY_OF[id]]: max }),
+				JSON.stringify(inFile(KEY_OF[id], max)),
 			),
 		),
 		...['{ "maxCost": "$2.50" }', '{ "partialNote": false }', '{ "askTimeout": 60, "grace": 0 }'],
@@ -56,7 +73,8 @@ describe("a file that the schema", () => {
 	const bad = [
 		...['{ "maxturns": 50 }', '{ "maxTurns": "50" }', '{ "maxCost": "2,50" }', '{ "policy": "stop" }', '"text"', "[]"],
 		...['{ "grace": -1 }', '{ "askTimeout": 0 }', '{ "wrapUpMessage": " " }', '{ "partialNote": "yes" }'],
-		...METER_IDS.map((id) => `{ "${KEY_OF[id]}": -1 }`),
+		...METER_IDS.map((id) => JSON.stringify(inFile(KEY_OF[id], -1))),
+		...['{ "session": { "maxTurn": 5 } }', '{ "session": 5 }', '{ "repeatsExcept": "poll" }'],
 	];
 	const problems = (content: string): number => {
 		const found = read(content);

@@ -6,31 +6,42 @@ import { defaults, KEY_OF, KEYS, meterOf, SETTINGS } from "../../src/settings/se
 
 test("every setting has its place, and a limit its meter", () => {
 	assert.deepEqual(KEYS, [
-		...["maxTurns", "maxToolCalls", "maxCost", "policy", "grace", "askTimeout", "wrapUpMessage", "partialNote"],
+		...["maxTurns", "maxToolCalls", "maxCost", "maxTokens", "maxTime", "maxRepeats"],
+		...["session.maxTurns", "session.maxCost", "session.maxTokens"],
+		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "repeatsExcept"],
 	]);
 	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
 	assert.equal(meterOf("policy"), undefined);
 });
 
-test("the defaults: 25 turns, nothing else limited, abort, a wrap-up only where nobody can be asked", () => {
+test("the defaults: 25 turns, 5 or 10 repeats, nothing else limited, abort, a wrap-up where nobody can be asked", () => {
+	const unlimited = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], "unlimited"]));
 	const same = {
-		...{ maxTurns: 25, maxToolCalls: "unlimited", maxCost: "unlimited", policy: "abort" },
-		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true },
+		...{ ...unlimited, maxTurns: 25, policy: "abort" },
+		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, repeatsExcept: [] },
 	};
-	assert.deepEqual(defaults(true), { ...same, grace: 0 });
-	assert.deepEqual(defaults(false), { ...same, grace: 2 });
+	assert.deepEqual(defaults(true), { ...same, maxRepeats: 5, grace: 0 });
+	assert.deepEqual(defaults(false), { ...same, maxRepeats: 10, grace: 2 });
+	assert.deepEqual(defaults(true, true), { ...same, grace: 0 });
+	assert.deepEqual(defaults(false, true), { ...same, grace: 2 });
 });
 
 test("flags, variables and words have their names from one namespace", () => {
 	const names = (from: "flag" | "env" | "word") => KEYS.flatMap((key) => SETTINGS[key][from] ?? []);
 	assert.deepEqual(names("flag"), [
-		...["turn-limit", "turn-limit-tools", "turn-limit-cost", "turn-limit-policy", "turn-limit-grace"],
+		...["turn-limit", "turn-limit-tools", "turn-limit-cost", "turn-limit-tokens", "turn-limit-time"],
+		...["turn-limit-repeats", "turn-limit-policy", "turn-limit-grace"],
 	]);
 	assert.deepEqual(names("env"), [
-		...["PI_MAX_TURNS", "PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_COST", "PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE"],
-		...["PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE"],
+		...["PI_MAX_TURNS", "PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_COST", "PI_TURN_LIMIT_TOKENS", "PI_TURN_LIMIT_TIME"],
+		...["PI_TURN_LIMIT_REPEATS", "PI_TURN_LIMIT_SESSION_TURNS", "PI_TURN_LIMIT_SESSION_COST"],
+		...["PI_TURN_LIMIT_SESSION_TOKENS", "PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE"],
+		...["PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
 	]);
-	assert.deepEqual(names("word"), ["", "tools", "cost", "policy", "grace"]);
+	assert.deepEqual(names("word"), [
+		...["", "tools", "cost", "tokens", "time", "repeats"],
+		...["session turns", "session cost", "session tokens", "policy", "grace"],
+	]);
 });
 
 for (const id of METER_IDS) {
@@ -70,11 +81,13 @@ describe("the other settings", () => {
 		["wrapUpMessage", "Stop.", "Stop.", "your own"],
 		["partialNote", "true", true, "on"],
 		["partialNote", "False", false, "off"],
+		["repeatsExcept", "poll", ["poll"], "poll"],
+		["repeatsExcept", "poll, wait", ["poll", "wait"], "poll, wait"],
 	];
 	for (const [key, text, value, shown] of ROWS) {
 		test(`${key} takes ${text}`, () => {
 			const { read, write, parse, show } = SETTINGS[key] as (typeof SETTINGS)["grace"];
-			assert.equal(parse(text), value);
+			assert.deepEqual(parse(text), value);
 			assert.equal(read(value), value);
 			assert.equal(write(value as number), value);
 			assert.equal(show(value as number), shown);
@@ -88,6 +101,7 @@ describe("the other settings", () => {
 			["askTimeout", [0, -1, 1.5, 2_147_484, "60", null]],
 			["wrapUpMessage", ["", "  ", 3, null]],
 			["partialNote", ["yes", "true", 1, 0, null]],
+			["repeatsExcept", ["poll", [""], ["poll", " "], [1], {}, null]],
 		] as const) {
 			for (const value of bad) assert.equal(SETTINGS[key].read(value), undefined, `${key}: ${String(value)}`);
 		}
@@ -99,7 +113,7 @@ describe("the other settings", () => {
 
 	test("say what they expect, and what they are called", () => {
 		assert.deepEqual(
-			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote"] as const).map((key) => {
+			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "repeatsExcept"] as const).map((key) => {
 				const { title, expected } = SETTINGS[key];
 				return `${title}: ${expected}`;
 			}),
@@ -109,8 +123,10 @@ describe("the other settings", () => {
 				"Time to answer: a whole number of seconds from 1 to 2147483, or unlimited",
 				"Wrap-up text: non-empty text",
 				"Partial note: true or false",
+				"May repeat: a list of tools' names",
 			],
 		);
 		assert.equal(SETTINGS.wrapUpMessage.show(""), "the built-in one");
+		assert.equal(SETTINGS.repeatsExcept.show([]), "none");
 	});
 });

@@ -26,6 +26,7 @@ export const valid: { readonly [K in Key]: fc.Arbitrary<unknown> } = {
 	askTimeout: fc.oneof(fc.integer({ min: 1, max: 2_147_483 }), fc.constant("unlimited")),
 	wrapUpMessage: fc.string({ unit: "binary" }).filter((text) => text.trim() !== ""),
 	partialNote: fc.boolean(),
+	repeatsExcept: fc.array(fc.string().filter((name) => name.trim() !== "")),
 };
 
 /** Some of the settings, with valid values. */
@@ -34,7 +35,26 @@ export const validValues = fc.record(valid, { requiredKeys: [] });
 /** Values that look almost like a setting. */
 const nearMisses = fc.constantFrom<unknown>(
 	...[-1, -1e-7, 0.5, 2.5, 2 ** 53, 1e9, 1e9 + 1, 1e308, NaN, Infinity],
-	...["", "1", "2.50", "$2.50", "$", "1000000000", "Unlimited", " ", "true", "Abort", null, true],
+	...[
+		"",
+		"1",
+		"2.50",
+		"$2.50",
+		"$",
+		"1000000000",
+		"500k",
+		"1.5M",
+		"1.5",
+		"1h30m",
+		"1h30",
+		"90s",
+		"Unlimited",
+		" ",
+		"true",
+		"Abort",
+		null,
+		true,
+	],
 );
 
 /** Anything, often close to a valid value. */

@@ -1,0 +1,71 @@
+/** Counting: what a request adds to the meters, once the gate has admitted it. */
+import { isOfRound, type Meter } from "./limit.ts";
+import {
+	type Call,
+	concerns,
+	type Gate,
+	kindOf,
+	type MeterId,
+	perMeter,
+	perRunMeter,
+	type RunMeterId,
+} from "./meters.ts";
+import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
+import { extend, repetitions } from "./streak.ts";
+
+/** True if the limit of the meter has a say in this request. */
+export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call | undefined): boolean {
+	return concerns(id, gate, call) && !(id === "repeats" && call !== undefined && isExempt(state, call));
+}
+
+export function countTurn(state: State, phase: Running): State {
+	return countAdmitted(state, phase, "turn", undefined, { turn: "open" });
+}
+
+/** The final pass comes on top of a round's limit: it counts for the run and for the session, not for the round. */
+export function countFinalTurn(state: State, phase: Finishing): State {
+	const meters = perMeter((id) => (isOfRound(id) ? state.meters[id] : counted(state, id, "turn", undefined)));
+	const spent = addTo(phase.run.spent, state, "turn", undefined);
+	return { ...state, meters, phase: { ...phase, turns: phase.turns + 1, run: { ...phase.run, spent, turn: "open" } } };
+}
+
+export function countAdmitted(
+	state: State,
+	phase: Running,
+	gate: Gate,
+	call: Call | undefined,
+	change: Partial<Run>,
+): State {
+	const spent = addTo(phase.run.spent, state, gate, call);
+	const passes = phase.run.passes.filter((id) => !concerns(id, gate, call));
+	return withRun(count(state, gate, call), phase, { ...change, spent, passes });
+}
+
+export function count(state: State, gate: Gate, call: Call | undefined): State {
+	return { ...state, meters: perMeter((id) => counted(state, id, gate, call)) };
+}
+
+/** The meter, one request later. */
+function counted(state: State, id: MeterId, gate: Gate, call: Call | undefined): Meter {
+	const meter = state.meters[id];
+	const isOne = kindOf(id).known === "before" && isCheckedFor(state, id, gate, call);
+	return isOne ? { ...meter, used: meter.used + 1 } : meter;
+}
+
+function addTo(spent: Run["spent"], state: State, gate: Gate, call: Call | undefined): Run["spent"] {
+	const more = (id: RunMeterId): number => counted(state, id, gate, call).used - state.meters[id].used;
+	const sum = perRunMeter((id) => spent[id] + more(id));
+	const repeats = Math.max(spent.repeats, counted(state, "repeats", gate, call).used);
+	return { ...spent, ...sum, repeats };
+}
+
+/** The state in which `call` is one more in a row; the meter tells how many like it were before. */
+export function countRepetition(state: State, call: Call): State {
+	if (isExempt(state, call)) return state;
+	const calls = extend(state.calls, call);
+	return withMeter({ ...state, calls }, "repeats", { ...state.meters.repeats, used: repetitions(calls) - 1 });
+}
+
+function isExempt({ exempt }: State, { tool }: Call): boolean {
+	return exempt.includes(tool);
+}

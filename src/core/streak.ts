@@ -1,0 +1,35 @@
+/** Calls that go in circles: the same call in a row, or the same cycle of two or three calls. */
+import type { Call } from "./kind.ts";
+
+export interface Streak {
+	/** The last calls, newest first. */
+	readonly recent: readonly string[];
+	/** For each length of a cycle: how many calls in a row, up to the last, were the same as the one so long before. */
+	readonly same: readonly number[];
+	/** A call that went on with this streak was refused, so the model knows. */
+	readonly refused: boolean;
+}
+
+export const NO_STREAK: Streak = { recent: [], same: [0, 0, 0], refused: false };
+
+/** One call more. */
+export function extend({ recent, same, refused }: Streak, call: Call): Streak {
+	const key = JSON.stringify([call.tool, sorted(call.input)]);
+	const next = same.map((times, i) => (recent[i] === key ? times + 1 : 0));
+	const goesOn = next.some((times) => times > 0);
+	return { recent: [key, ...recent].slice(0, same.length), same: next, refused: refused && goesOn };
+}
+
+/** How often in a row there was what the last call completes: a call, or a cycle. 1 if it repeats nothing. */
+export function repetitions({ same }: Streak): number {
+	const completed = same.map((times, i) => (times % (i + 1) === 0 ? times / (i + 1) : 0));
+	return 1 + Math.max(...completed);
+}
+
+/** The same arguments in another order are the same. */
+function sorted(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(sorted);
+	if (typeof value !== "object" || value === null) return value;
+	const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+	return Object.fromEntries(entries.map(([key, part]) => [key, sorted(part)]));
+}
