@@ -103,7 +103,7 @@ describe("the other settings", () => {
 			["partialNote", ["yes", "true", 1, 0, null]],
 			["repeatsExcept", ["poll", [""], ["poll", " "], [1], {}, null]],
 		] as const) {
-			for (const value of bad) assert.equal(SETTINGS[key].read(value), undefined, `${key}: ${String(value)}`);
+			for (const value of bad) assert.equal(SETTINGS[key].read(value), undefined, `${key}: ${JSON.stringify(value)}`);
 		}
 		assert.equal(SETTINGS.partialNote.parse("yes"), "yes");
 		assert.equal(SETTINGS.grace.parse("few"), "few");
