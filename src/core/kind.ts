@@ -36,8 +36,10 @@ export interface MeterKind {
 	/** One and many of it; an amount whose unit shows itself has no name for one. */
 	readonly one?: string;
 	readonly many: string;
-	/** The least that summaries and the widget show. */
+	/** The least that summaries show; they always show the meter that they are about. */
 	readonly shownFrom: number;
+	/** The least that the widget shows, if not 0. */
+	readonly widgetFrom?: number;
 	/** The word of `/turn-limit` before the value; flag and variable end in it. Turns need none. */
 	readonly word: string;
 	/** The variable, where it does not follow from the word. */

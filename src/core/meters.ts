@@ -111,7 +111,8 @@ const ROUND = {
 		label: "Repeats",
 		one: "identical call in a row",
 		many: "identical calls in a row",
-		shownFrom: 3,
+		shownFrom: Infinity,
+		widgetFrom: 3,
 		word: "repeats",
 		about:
 			"The same tool with the same arguments, or the same cycle of two or three calls. Refused calls count too. By default 5, 10 where nobody can be asked, and unlimited in a program that embeds pi.",

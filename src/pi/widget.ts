@@ -16,8 +16,7 @@ export function widget(state: State): string {
 
 /** Limited, and spent enough of to be worth a look. */
 function isShown(id: MeterId, { limit, used }: Meter): boolean {
-	const { known, shownFrom } = kindOf(id);
-	return limit.max !== "unlimited" && (known === "after" || used >= shownFrom);
+	return limit.max !== "unlimited" && used >= (kindOf(id).widgetFrom ?? 0);
 }
 
 /** The widget between runs: the start values of the next prompt. */

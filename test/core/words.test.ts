@@ -196,10 +196,11 @@ describe("how a run ended", () => {
 	test("a summary leaves out what was not spent, but for the meters that are always listed", () => {
 		assert.equal(spentText(sum({ turns: 1, tokens: 99_999, time: 59_999, repeats: 2 })), "1 turn, 0 tool calls");
 		assert.equal(spentText(sum({ toolCalls: 2, cost: 1 })), "0 turns, 2 tool calls, $0.000001");
-		const all = sum({ turns: 1, toolCalls: 1, cost: 10_000, tokens: 100_000, time: 60_000, repeats: 3 });
-		assert.equal(spentText(all), "1 turn, 1 tool call, $0.01, 100k tokens, 1m, 3 identical calls in a row");
+		const all = sum({ turns: 1, toolCalls: 1, cost: 10_000, tokens: 100_000, time: 60_000, repeats: 9 });
+		assert.equal(spentText(all), "1 turn, 1 tool call, $0.01, 100k tokens, 1m");
 		const about = (["tokens", "sessionTokens", "turns"] as const).map((id) => spentText(sum({ tokens: 9 }), id));
 		const named = "0 turns, 0 tool calls, 9 tokens";
 		assert.deepEqual(about, [named, named, "0 turns, 0 tool calls"]);
+		assert.equal(spentText(sum({ repeats: 5 }), "repeats"), "0 turns, 0 tool calls, 5 identical calls in a row");
 	});
 });

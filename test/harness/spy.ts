@@ -16,3 +16,10 @@ export function outcomes(host: Host): Outcome[] {
 	const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
 	return lines.map((line) => JSON.parse(line) as Outcome);
 }
+
+/** An outcome without what differs with the machine and the script: time, tokens, repetitions, fractions of a cent. */
+export function essence(outcome: Outcome): object {
+	const left = ["time", "tokens", "repeats"];
+	const rest = Object.fromEntries(Object.entries(outcome).filter(([key]) => !left.includes(key)));
+	return { ...rest, cost: Number(outcome.cost.toFixed(2)) };
+}

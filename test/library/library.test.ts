@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { perMeter } from "../../src/core/meters.ts";
 import { LimitExceeded, turnLimit, type Outcome, type TurnLimitOptions } from "../../src/index.ts";
 import { noop, session, type SessionOptions } from "../harness/session.ts";
 
@@ -100,13 +101,14 @@ test("the snapshot tells where every meter stands, before, in and after a run", 
 			},
 		},
 	);
+	const unlimited = {
+		...{ used: 0, limit: "unlimited", remaining: "unlimited", policy: "abort" },
+		...{ softLimit: undefined, advised: false },
+	};
 	assert.deepEqual(limit.snapshot(), {
+		...perMeter(() => unlimited),
 		turns: { used: 0, limit: 4, remaining: 4, policy: "abort", softLimit: 2, advised: false },
 		toolCalls: { used: 0, limit: 9, remaining: 9, policy: "abort", softLimit: undefined, advised: false },
-		cost: {
-			...{ used: 0, limit: "unlimited", remaining: "unlimited", policy: "abort" },
-			...{ softLimit: undefined, advised: false },
-		},
 	});
 	await prompt("go");
 	assert.deepEqual(seen, [
@@ -191,7 +193,7 @@ describe("wrong options", () => {
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'There is no option "maxTurns"; known are turns, toolCalls, cost, policy, grace, wrapUpMessage, askTimeout, partialNote, onOutcome.',
+			'There is no option "maxTurns"; known are turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, repeatsExcept, onOutcome.',
 		],
 	];
 	for (const [options, error, message] of wrong) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Outcome } from "../../src/core/outcome.ts";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
@@ -14,6 +15,7 @@ import {
 	type Host,
 	type HostOptions,
 	mark,
+	essence,
 	outcomes,
 	type Reply,
 	type Rpc,
@@ -79,7 +81,7 @@ for (const [name, options] of [
 			signal: null,
 		});
 		assert.equal(pi.model.requests.length, 3);
-		assert.deepEqual(outcomes(pi), [
+		assert.deepEqual(outcomes(pi).map(essence), [
 			{
 				...{ kind: "exhausted", meter: "cost", limit: 0.03 },
 				...{ turns: 3, toolCalls: 3, cost: 0.03, continuations: 0, advised: false },
@@ -150,7 +152,7 @@ test("the person is asked with the amount, a yes starts the count anew, and a no
 	assert.deepEqual(rpc.notifications, [
 		{ message: "Agent aborted by user. Cost limit reached. Send a message to go on.", type: "error" },
 	]);
-	assert.deepEqual(outcomes(pi), [
+	assert.deepEqual(outcomes(pi).map(essence), [
 		{
 			...{ kind: "declined", answered: true, meter: "cost", limit: 0.03 },
 			...{ turns: 6, toolCalls: 6, cost: 0.06, continuations: 1, advised: false },
@@ -221,7 +223,8 @@ test("turns and cost run out in the same turn: one question each, and each yes r
 test("/turn-limit cost sets, raises, shows and lifts the limit, and refuses what is no amount", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	const expected = "Invalid cost limit: expected dollars such as 2.50 or $2.50, or unlimited, got";
-	const words = "/turn-limit takes a number, unlimited, +n, tools, cost, policy, grace, advise, default, wrap-up.";
+	const words =
+		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, policy, grace, advise, default, wrap-up.";
 	for (const [args, answer] of [
 		["cost", "cost  $0.00 of ∞  default"],
 		["cost +1", "Cost limit is unlimited; there is nothing to raise."],
@@ -482,7 +485,8 @@ test("a program limits the cost by a number or an amount with a policy, and read
 			const session = await open(loaded);
 			const ending = await limit.prompt(session, "go").catch((error: unknown) => error as Error);
 			const { outcome = ending, message } = ending as { outcome?: unknown; message?: string };
-			return [outcome, message, limit.snapshot().cost];
+			const { kind, turns, toolCalls, cost, meter, limit: max } = outcome as Outcome & { meter: string; limit: number };
+			return [{ kind, turns, toolCalls, cost, meter, limit: max }, message, limit.snapshot().cost];
 		};
 		const refusal = (options: object): string => {
 			try {
@@ -499,7 +503,7 @@ test("a program limits the cost by a number or an amount with a policy, and read
 		];
 	});
 	const gauge = { used: 0.03, limit: 0.03, remaining: 0, softLimit: 0.027, advised: false };
-	const trip = { meter: "cost", limit: 0.03, continuations: 0, advised: false };
+	const trip = { meter: "cost", limit: 0.03 };
 	const expected = "expected dollars such as 2.50 or $2.50, or unlimited, got";
 	assert.deepEqual(seen, [
 		[
