@@ -4,6 +4,7 @@ import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/
 import type { Effect } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
+import { callText } from "./call-text.ts";
 import { type Context, DISPOSED } from "./host.ts";
 import { ask, questionAbout } from "./question.ts";
 import { report, type Report } from "./report.ts";
@@ -14,10 +15,10 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 		case "ask": {
 			// The yes before it has reset another meter.
 			session.display.showRun(session.state, ctx);
-			const question = questionAbout(session.state, effect.meter);
+			const question = questionAbout(session.state, effect.meter, callText);
 			session.clock.pause();
-			session.question = ask(ctx, question, session.settings.current.askTimeout.value);
-			const answer = await session.question.answer;
+			session.question = ask(ctx, question, session.settings.current.askTimeout.value, true);
+			const { answer } = await session.question.reply;
 			session.clock.run();
 			// A command, or the end of the session, may have answered it.
 			if (session.handover.isOver || session.state.phase.name !== "asking") return;

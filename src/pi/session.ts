@@ -169,7 +169,7 @@ export class Session implements Guard {
 			if (decision !== "wait") return decision;
 			// The commit above has awaited a question that this request opened; here it waits for one that others opened.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
-			await this.question.answer;
+			await this.question.reply;
 		}
 	}
 
