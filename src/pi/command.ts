@@ -6,6 +6,7 @@ import { type Key, KEY_OF, KEYS, meterOf, SETTINGS, settingOf } from "../setting
 import { advise } from "./advice.ts";
 import type { Context } from "./host.ts";
 import { apply } from "./limits.ts";
+import { lastRunText, recalledOutcome } from "./record.ts";
 import type { Session } from "./session.ts";
 import { status } from "./widget.ts";
 
@@ -28,8 +29,7 @@ const WORDS = ["a number", "unlimited", "+n", ...[...BY_WORD.keys()].filter((wor
 /** Executes what stands behind `/turn-limit`. A mistake is named and changes nothing. */
 export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
 	const { word, key, text } = read(args);
-	if (word === "" && text === "")
-		return session.display.say(status(session.state, session.settings.current), "info", ctx);
+	if (word === "" && text === "") return session.display.say(overview(session, ctx), "info", ctx);
 	if (word === "wrap-up") return await wrapUp(session, ctx);
 	if (word === "default") return await reset(session, ctx);
 	if (word === "advise") return await advise(session, text, ctx);
@@ -58,6 +58,12 @@ function read(args: string): Typed {
 	}
 	const text = words.join(" ");
 	return { word: "", key: KEY_OF.turns, text };
+}
+
+/** Meters, settings and the end of the last run. */
+function overview({ state, settings, lastOutcome }: Session, ctx: Context): string {
+	const last = lastOutcome ?? recalledOutcome(ctx);
+	return [status(state, settings.current), ...(last ? [lastRunText(last)] : [])].join("\n");
 }
 
 async function wrapUp(session: Session, ctx: Context): Promise<void> {

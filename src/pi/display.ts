@@ -8,6 +8,8 @@ export class Display {
 	readonly #log: (message: string) => void;
 	readonly #said = new Set<string>();
 	#line: string | undefined;
+	/** The transcript shows our entries. */
+	showsEntries = false;
 
 	/** `log` takes messages where there is no UI. */
 	constructor(log: (message: string) => void) {
@@ -29,6 +31,12 @@ export class Display {
 	use<T>({ value, problem = "" }: Supplied<T>, ctx: Context): T {
 		this.warnOnce(problem, ctx);
 		return value;
+	}
+
+	/** Puts what the person has said, and what did not leave, back into the editor. */
+	giveBack(texts: readonly string[], { hasUI, ui }: Context): void {
+		if (texts.length === 0 || !hasUI) return;
+		ui.setEditorText([...texts, ui.getEditorText()].filter((text) => text !== "").join("\n\n"));
 	}
 
 	/** The counters of the run in progress; between runs none. */

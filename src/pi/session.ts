@@ -1,6 +1,7 @@
 /** One breaker in one session: its state, its settings, its coming and going. */
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
+import type { Outcome } from "../core/outcome.ts";
 import { pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
 import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
@@ -44,8 +45,9 @@ export class Session implements Guard {
 	duty: "guard" | "off" | "unable" = "guard";
 	/** The model's last answer; kept until the next prompt, whatever runs in between. */
 	finalText: string | undefined;
-	/** The line about the last run that was not refused. */
+	/** The line about the last run that was not refused, and its outcome. */
 	lastLine: string | undefined;
+	lastOutcome: Outcome | undefined;
 	/** The reason of our stop stands in the transcript. */
 	isReasonShown = false;
 	/** Messages were waiting when the run was stopped. */

@@ -154,7 +154,7 @@ test("the person is asked with the amount, a yes starts the count anew, and a no
 	);
 	assert.equal(pi.model.requests.length, 6);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Agent aborted by user. Cost limit reached. Send a message to go on.", type: "error" },
+		{ message: "Agent aborted by user. Cost limit reached. Send a message to go on.", type: "info" },
 	]);
 	assert.deepEqual(outcomes(pi).map(essence), [
 		{

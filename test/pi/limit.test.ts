@@ -87,7 +87,7 @@ test("a no stops the run, and one notification says so", async (t) => {
 	assert.equal(pi.model.requests.length, 5);
 	assert.equal(rpc.questions.length, 1);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "error" },
+		{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "info" },
 	]);
 	assert.deepEqual(rpc.errors, []);
 });

@@ -21,7 +21,6 @@ test("the question stands on the screen with what helps to decide, and Continue 
 	const pi = await host(t, { model: endless(), env: limit(2) });
 	const tui = await pi.terminal();
 	tui.type("go\r");
-	const screen = await tui.shows("→ Continue");
 	const question = [
 		" Turns: 2/2",
 		"─".repeat(120),
@@ -37,7 +36,7 @@ test("the question stands on the screen with what helps to decide, and Continue 
 		"",
 		" y/n, or ↑↓ and Enter. Escape stops.",
 	];
-	assert.ok(screen.includes(question.join("\n")), screen);
+	await tui.shows(question.join("\n"));
 	assert.equal(pi.model.requests.length, 2);
 });
 
@@ -66,7 +65,7 @@ for (const [how, keys] of [
 		tui.type("go\r");
 		await tui.shows("→ Continue");
 		for (const key of keys) tui.press(key);
-		await tui.shows(`Error: ${stopped}`);
+		await tui.shows(`\n ${stopped}`);
 		const screen = await tui.lacks("Turns:");
 		assert.doesNotMatch(screen, /Continue\?/);
 		assert.equal(pi.model.requests.length, 2);
@@ -81,7 +80,7 @@ test("a question that nobody answers in time goes from the screen, which says so
 	const tui = await pi.terminal();
 	tui.type("go\r");
 	await tui.shows("→ Continue");
-	const screen = await tui.shows("Error: Turn limit reached; nobody answered. Send a message to go on.");
+	const screen = await tui.shows("Turn limit reached; nobody answered. Send a message to go on.");
 	assert.doesNotMatch(screen, /Continue\?/);
 	assert.equal(pi.model.requests.length, 2);
 });

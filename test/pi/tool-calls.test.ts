@@ -161,7 +161,7 @@ test("after a no the rest of the batch is refused without another question, and 
 	assert.equal(pi.marks().length, 1);
 	assert.equal(pi.model.requests.length, 1);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Agent aborted by user. Tool limit reached. Send a message to go on.", type: "error" },
+		{ message: "Agent aborted by user. Tool limit reached. Send a message to go on.", type: "info" },
 	]);
 	assert.deepEqual(ends(pi), [["declined", 1]]);
 });
