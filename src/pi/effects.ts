@@ -4,8 +4,8 @@ import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/
 import type { Effect } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
-import { callText } from "./call-text.ts";
-import { type Context, DISPOSED, GUIDANCE } from "./host.ts";
+import { callText, type Tool } from "./call-text.ts";
+import { type Context, DISPOSED, GUIDANCE, type Pi } from "./host.ts";
 import { ask, questionAbout } from "./question.ts";
 import { report, type Report } from "./report.ts";
 import type { Session } from "./session.ts";
@@ -15,7 +15,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 		case "ask": {
 			// The yes before it has reset another meter.
 			session.display.showRun(session.state, ctx);
-			const question = questionAbout(session.state, effect.meter, callText);
+			const question = questionAbout(session.state, effect.meter, (call) => callText(call, toolsOf(session.pi)));
 			session.clock.pause();
 			session.question = ask(ctx, question, session.settings.current.askTimeout.value, true);
 			const { answer, guidance } = await session.question.reply;
@@ -57,6 +57,15 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			session.isReasonShown = false;
 			session.wasQueued = false;
 			return;
+	}
+}
+
+/** Without them the question says less about a call, but it is asked. */
+function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
+	try {
+		return pi.getAllTools();
+	} catch {
+		return [];
 	}
 }
 
