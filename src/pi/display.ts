@@ -2,7 +2,7 @@
 import type { State } from "../core/state.ts";
 import type { Supplied } from "../settings/supplied.ts";
 import { type Context, NAME } from "./host.ts";
-import { idleWidget, widget } from "./widget.ts";
+import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
 
 export class Display {
 	readonly #log: (message: string) => void;
@@ -53,9 +53,12 @@ export class Display {
 		return this.#line !== undefined;
 	}
 
-	#show(line: string | undefined, ctx: Context): void {
-		if (!ctx.hasUI || line === this.#line) return;
+	#show(parts: readonly Part[] | undefined, { hasUI, mode, ui }: Context): void {
+		const line = parts && plain(parts);
+		if (!hasUI || line === this.#line) return;
 		this.#line = line;
-		ctx.ui.setWidget(NAME, line === undefined ? undefined : [line]);
+		if (parts === undefined) ui.setWidget(NAME, undefined);
+		else if (mode !== "tui") ui.setWidget(NAME, [plain(parts)]);
+		else ui.setWidget(NAME, (_tui, theme) => ({ render: (width) => draw(parts, theme, width), invalidate() {} }));
 	}
 }
