@@ -17,7 +17,8 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			session.display.showRun(session.state, ctx);
 			const question = questionAbout(session.state, effect.meter, (call) => callText(call, toolsOf(session.pi)));
 			session.clock.pause();
-			session.question = ask(ctx, question, session.settings.current.askTimeout.value, true);
+			const { askTimeout, bell } = session.settings.current;
+			session.question = ask(ctx, question, askTimeout.value, bell.value);
 			const { answer, guidance } = await session.question.reply;
 			session.clock.run();
 			// A command, or the end of the session, may have answered it.

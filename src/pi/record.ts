@@ -1,5 +1,5 @@
 /** Outcomes that stand in the session: how the last run ended, also after a resume. */
-import { amount, kindOf, type Max, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
+import { amountIn, kindOf, type Max, METER_IDS, type MeterId, perRunMeter } from "../core/meters.ts";
 import { type Outcome, spentText, type Trip } from "../core/outcome.ts";
 import type { Context } from "./host.ts";
 import { OUTCOME_ENTRY } from "./report.ts";
@@ -19,8 +19,8 @@ export function lastRunText(outcome: Outcome): string {
 	const isSilent = outcome.kind === "declined" && !outcome.answered;
 	const how = isSilent ? "stopped, nobody answered" : ENDS[outcome.kind];
 	const { meter, limit } = outcome as Outcome & Partial<Trip>;
-	const where = meter === undefined || limit === undefined ? "" : ` at the limit of ${amount(meter, limit)}`;
-	return `Last run: ${how}${where}; spent: ${spentText(outcome)}.`;
+	const where = meter === undefined || limit === undefined ? "" : ` at the limit of ${amountIn(meter, limit)}`;
+	return `Last run: ${how}${where}; spent: ${spentText(outcome, meter)}.`;
 }
 
 /** The outcome of the last run, if the session's newest messages are that run's. */
@@ -39,7 +39,7 @@ export function readOutcome(data: unknown): Outcome | undefined {
 	const kind = Object.keys(ENDS).find((known) => known === fields["kind"]);
 	if (kind === undefined || fields["version"] !== 1) return undefined;
 	// An older version knew fewer meters.
-	const spent = perMeter((id) => kindOf(id).unit.read(fields[id]) ?? 0);
+	const spent = perRunMeter((id) => kindOf(id).unit.read(fields[id]) ?? 0);
 	const continuations = typeof fields["continuations"] === "number" ? fields["continuations"] : 0;
 	const { advised, answered, by } = fields;
 	const known = { ...spent, continuations, advised: advised === true, answered: answered === true, by, kind };

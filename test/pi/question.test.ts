@@ -200,3 +200,22 @@ test("an entry that others have written into the session shows nothing that we d
 	await again.shows("partial note");
 	assert.doesNotMatch(again.screen(), /evil|Evil|reached|Last run/);
 });
+
+// Called back
+
+for (const [switched, options, bells] of [
+	["by default", {}, 1],
+	["switched off in the environment", { env: { PI_TURN_LIMIT_BELL: "false" } }, 0],
+	["switched off in turn-limit.json", { agentFiles: { "turn-limit.json": { bell: false } } }, 0],
+] as const) {
+	test(`the bell rings ${bells} times when the question opens, ${switched}`, async (t) => {
+		const env = { ...limit(1), ...("env" in options ? options.env : {}) };
+		const pi = await host(t, { model: [mark(), text("Done.")], ...options, env });
+		const tui = await pi.terminal();
+		tui.type("go\r");
+		await tui.shows("→ Continue");
+		tui.press("enter");
+		await tui.shows("Done.");
+		assert.equal(tui.bells, bells);
+	});
+}
