@@ -6,14 +6,21 @@ import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
 
 export class Display {
 	readonly #log: (message: string) => void;
+	readonly #columns: () => number | undefined;
 	readonly #said = new Set<string>();
 	#line: string | undefined;
 	/** The transcript shows our entries. */
 	showsEntries = false;
 
-	/** `log` takes messages where there is no UI. */
-	constructor(log: (message: string) => void) {
+	/** `log` takes messages where there is no UI; `columns` is the width of the terminal. */
+	constructor(log: (message: string) => void, columns: () => number | undefined = () => undefined) {
 		this.#log = log;
+		this.#columns = columns;
+	}
+
+	/** The letters that fit into a line of a message. */
+	get room(): number {
+		return (this.#columns() ?? Infinity) - 2;
 	}
 
 	say(message: string, type: "info" | "warning" | "error", ctx: Context): void {

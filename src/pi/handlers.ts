@@ -21,7 +21,7 @@ import { noteOn, refusedMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { chargeTime } from "./time.ts";
-import { registerRenderers } from "./transcript.ts";
+import { canShowEntries } from "./transcript.ts";
 
 type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
 
@@ -35,7 +35,7 @@ export function handlersOf(session: Session): Handlers {
 	return {
 		async session_start(_event, ctx) {
 			slashCommands.watch(ctx);
-			if (ctx.mode === "tui") await showEntries();
+			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
 		},
 
 		async session_tree(_event, ctx) {
@@ -184,11 +184,6 @@ export function handlersOf(session: Session): Handlers {
 			session.works();
 		},
 	};
-
-	async function showEntries(): Promise<void> {
-		const registered = registerRenderers(session.pi).then(() => true);
-		session.display.showsEntries = await registered.catch(() => false);
-	}
 
 	async function gateTurn(event: unknown, ctx: Context) {
 		const decision = await session.request({ type: "turn_requested" }, ctx);

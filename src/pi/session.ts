@@ -65,7 +65,7 @@ export class Session implements Guard {
 		this.delivery = new Delivery(pi);
 		this.display = new Display((message) => {
 			if (this.role.ownsProcess) options.log?.(message);
-		});
+		}, options.columns);
 		this.state = initialState(this.settings.current, options.policies, false);
 		this.#subscription = new Subscription(this);
 	}

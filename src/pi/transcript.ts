@@ -3,8 +3,16 @@ import { GUIDANCE, type Pi } from "./host.ts";
 import { readOutcome } from "./record.ts";
 import { isDeliberate, noticeOf, OUTCOME_ENTRY } from "./report.ts";
 
-/** Pi's own components draw them. They are loaded here because a program that embeds pi need not have them. */
-export async function registerRenderers(pi: Pi): Promise<void> {
+/** Registers how they look; false if pi lacks what draws them. */
+export function canShowEntries(pi: Pi): Promise<boolean> {
+	return registerRenderers(pi).then(
+		() => true,
+		() => false,
+	);
+}
+
+/** Pi's components are loaded here because a program that embeds pi need not have them. */
+async function registerRenderers(pi: Pi): Promise<void> {
 	const { UserMessageComponent } = await import("@earendil-works/pi-coding-agent");
 	const { Text } = await import("@earendil-works/pi-tui");
 	pi.registerEntryRenderer(OUTCOME_ENTRY, ({ data }, _options, theme) => {

@@ -1,10 +1,8 @@
-/** The line above the editor, and the status: what is spent of every limit. */
+/** The line above the editor: what is spent of every limit. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import { bound, isOfRound, isReached, type Meter, POLICIES, read, toNumber } from "../core/limit.ts";
+import { bound, isOfRound, isReached, type Meter, toNumber } from "../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
-import type { Resolved } from "../settings/resolve.ts";
-import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
 
 type Theme = ExtensionUIContext["theme"];
 
@@ -69,17 +67,8 @@ function levelOf(meter: Meter): Part["level"] {
 	return isReached(meter) ? "error" : "warning";
 }
 
-/** A budget in one short line: `7 of 25 turns`, with `synthesize` where that is the policy of a limit. */
-function describe(id: MeterId, meter: Meter): string {
-	const { policy, limit } = read(meter);
-	const { one, many } = kindOf(id);
-	const noun = one === undefined || limit === 0 ? "" : ` ${many}`;
-	const isTold = limit !== "unlimited" && policy !== POLICIES[0];
-	return `${fraction(id, meter, " of ", 0)}${noun}${isTold ? `, ${policy}` : ""}`;
-}
-
 /** `spent` stands for the fraction where each request is asked about, because the round starts anew each time. */
-function fraction(id: MeterId, meter: Meter, between: string, spent: number): string {
+export function fraction(id: MeterId, meter: Meter, between: string, spent: number): string {
 	const { show } = kindOf(id).unit;
 	const max = bound(meter);
 	if (max === 0) return `${show(spent)}, asks every time`;
@@ -87,31 +76,7 @@ function fraction(id: MeterId, meter: Meter, between: string, spent: number): st
 }
 
 /** Between runs, with what was granted for the next round. */
-function granted({ phase, meters }: State, id: MeterId): Meter {
+export function granted({ phase, meters }: State, id: MeterId): Meter {
 	if (phase.name !== "idle") return meters[id];
 	return { ...meters[id], extra: phase.promised[id] };
-}
-
-/** Meters and settings with the place that it comes from: a few aligned lines. */
-export function status(state: State, settings: Resolved, keys = KEYS): string {
-	return table(
-		keys.map((key) => {
-			const id = meterOf(key);
-			const text = id === undefined ? settingOf(key).show(settings[key].value) : describe(id, granted(state, id));
-			return [nameOf(key), text, settings[key].source];
-		}),
-	);
-}
-
-function nameOf(key: Key): string {
-	const id = meterOf(key);
-	if (id === undefined) return SETTINGS[key].title.toLowerCase();
-	const { label, many, one, scope } = kindOf(id);
-	return one === undefined || scope !== "round" ? label.toLowerCase() : many;
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-	const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
-	const line = (row: readonly string[]): string => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ");
-	return rows.map((row) => line(row).trimEnd()).join("\n");
 }

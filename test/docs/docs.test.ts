@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
 import { line as lineOf } from "../../src/core/outcome.ts";
 import { Driver, sum } from "../core/driver.ts";
-import { isCommand } from "../../src/pi/command.ts";
+import { isCommand } from "../../src/pi/words.ts";
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/pi/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";

@@ -50,8 +50,8 @@ for (const [gate, env, turns] of [
 		await tui.lacks("Working");
 		const next = pi.model.requests[turns];
 		assert.equal(next?.body.messages.at(-1)?.role, "user");
-		assert.equal(next?.last, "Look left. 日本");
-		assert.equal(next?.count("Look left."), 1);
+		assert.equal(next.last, "Look left. 日本");
+		assert.equal(next.count("Look left."), 1);
 		assert.equal(pi.model.requests.length, 3);
 		assert.deepEqual(
 			outcomes(pi).map(({ kind, turns, continuations }) => [kind, turns, continuations]),
