@@ -33,6 +33,8 @@ export type TurnLimitOptions = { readonly [id in MeterId]?: LimitOption } & {
 	readonly askTimeout?: Max;
 	/** False: a member's partial answer has no line that says so. */
 	readonly partialNote?: boolean;
+	/** False: the terminal's bell does not ring when a question opens. */
+	readonly bell?: boolean;
 	/** Tools whose identical calls in a row are not counted. */
 	readonly repeatsExcept?: readonly string[];
 	/** Called once per run, when pi has settled. */
@@ -110,6 +112,7 @@ const OPTIONS: { readonly [option: string]: Key } = {
 	wrapUpMessage: "wrapUpMessage",
 	askTimeout: "askTimeout",
 	partialNote: "partialNote",
+	bell: "bell",
 	repeatsExcept: "repeatsExcept",
 };
 

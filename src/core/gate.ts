@@ -68,7 +68,7 @@ export function requestCall(before: State, call: Call): Ruling {
 			if (id === "repeats" && !state.attended && !state.calls.refused) {
 				return [{ ...state, calls: { ...state.calls, refused: true } }, "refuse", []];
 			}
-			const next = atLimit(state, phase.run, id, "call");
+			const next = atLimit(state, phase.run, id, "call", call);
 			if (next.phase.name !== "asking") return [next, "refuse", []];
 			// Once the question is closed the call is requested, and so counted, again.
 			return [{ ...next, calls: before.calls }, "wait", [{ type: "ask", meter: id }]];
@@ -133,10 +133,9 @@ export function isEndAwaited(state: State): boolean {
 
 export function answer(state: State, phase: Asking, given: Answer): Step {
 	const { run, meter, gate } = phase;
-	const next =
-		given === "yes"
-			? continueRun(state, run, meter)
-			: nobodyContinues(state, run, { kind: "declined", answered: given === "no", ...trip(state, meter) });
+	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
+	const policy = given === "wrap_up" ? "synthesize" : state.meters[meter].limit.policy;
+	const next = given === "yes" ? continueRun(state, run, meter) : nobodyContinues(state, run, verdict, policy);
 	// A tool call that waits is requested again and decided then; turns are asked about between two turns.
 	if (gate === "call") return [next, []];
 	return next.phase.name === "running" ? boundary(next) : [next, entering(next.phase)];
@@ -168,9 +167,9 @@ function isBarred({ woken, spent }: Run): boolean {
 }
 
 /** Asking, or the policy's next phase where nobody can be asked. */
-function atLimit(state: State, run: Run, id: MeterId, gate: Gate): Busy {
-	if (state.attended && !isBarred(run)) return { ...state, phase: { name: "asking", run, meter: id, gate } };
-	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) });
+function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): Busy {
+	if (state.attended && !isBarred(run)) return { ...state, phase: { name: "asking", run, meter: id, gate, call } };
+	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }, state.meters[id].limit.policy);
 }
 
 function adviseIfDue(state: Busy, phase: Running): BusyStep {

@@ -50,6 +50,8 @@ export interface Asking {
 	readonly meter: MeterId;
 	/** The gate at which the request waits. */
 	readonly gate: Gate;
+	/** The tool call that waits, if it is one. */
+	readonly call?: Call | undefined;
 }
 
 /** The final pass. */
@@ -89,8 +91,8 @@ export interface State {
 /** A breaker in a run. */
 export type Busy = State & { readonly phase: Active };
 
-/** A person's word on a question; `none`: there was no answer. */
-export type Answer = "yes" | "no" | "none";
+/** A person's word on a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
+export type Answer = "yes" | "wrap_up" | "no" | "none";
 
 /** Something that must not happen without a decision. The first turn of a run starts the run. */
 export type Request =

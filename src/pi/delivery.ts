@@ -1,24 +1,26 @@
-/** Our messages on their way to the model. */
+/** Messages on their way to the model: ours, and what the person has said at the question. */
 import type { TurnEndEventResult } from "@earendil-works/pi-coding-agent";
-import { messageOf, type Pi } from "./host.ts";
+import { GUIDANCE, messageOf, NAME, type Pi } from "./host.ts";
 
 type Entries = NonNullable<NonNullable<TurnEndEventResult>["entries"]>;
+
+type Message = ReturnType<typeof messageOf>;
 
 export class Delivery {
 	readonly #pi: Pick<Pi, "on">;
 	/** Written, on no way yet. */
-	#posted: string[] = [];
+	#posted: Message[] = [];
 	/** In every request of this turn, but not in the transcript. */
-	#injected: readonly string[] = [];
+	#injected: readonly Message[] = [];
 	#withdraw = (): void => {};
 
 	constructor(pi: Pick<Pi, "on">) {
 		this.#pi = pi;
 	}
 
-	/** The model gets `text` with its next request. */
-	post(text: string): void {
-		this.#posted.push(text);
+	/** The model gets `text` with its next request; `type` says whose words they are. */
+	post(text: string, type: typeof NAME | typeof GUIDANCE = NAME): void {
+		this.#posted.push(messageOf(text, type));
 	}
 
 	/** True while the transcript lacks a message that the model is to see. */
@@ -28,36 +30,42 @@ export class Delivery {
 
 	/** Puts the messages into the request of this turn and its retries, because no turn's end can carry them any more. */
 	inject(): void {
-		const texts = [...this.#takeBack(), ...this.#takePosted()];
-		if (texts.length === 0) return;
-		const messages = texts.map((text) => ({ role: "custom" as const, ...messageOf(text), timestamp: 0 }));
-		this.#injected = texts;
+		const all = [...this.#takeBack(), ...this.#takePosted()];
+		if (all.length === 0) return;
+		const messages = all.map((message) => ({ role: "custom" as const, ...message, timestamp: 0 }));
+		this.#injected = all;
 		this.#withdraw = this.#pi.on("context", (event) => ({ messages: [...event.messages, ...messages] }));
 	}
 
 	/** The messages as entries that the transcript holds from this turn's end on; `goesOn`: another request follows. */
 	takeEntries(goesOn: boolean): Entries {
-		const injected = this.#takeBack();
-		const texts = [...(goesOn ? injected : []), ...this.#takePosted()];
-		return texts.map((text) => ({ type: "custom_message" as const, ...messageOf(text) }));
+		const injected = this.#takeBack().filter((message) => goesOn || isGuidance(message));
+		return [...injected, ...this.#takePosted()].map((message) => ({ type: "custom_message" as const, ...message }));
 	}
 
-	discard(): void {
+	/** Drops all messages; gives those of the person that have not left. */
+	discard(): readonly string[] {
 		this.#takeBack();
-		this.#takePosted();
+		return this.#takePosted()
+			.filter(isGuidance)
+			.map(({ content }) => content);
 	}
 
-	#takePosted(): readonly string[] {
-		const texts = this.#posted;
+	#takePosted(): readonly Message[] {
+		const messages = this.#posted;
 		this.#posted = [];
-		return texts;
+		return messages;
 	}
 
-	#takeBack(): readonly string[] {
-		const texts = this.#injected;
+	#takeBack(): readonly Message[] {
+		const messages = this.#injected;
 		this.#withdraw();
 		this.#withdraw = () => {};
 		this.#injected = [];
-		return texts;
+		return messages;
 	}
+}
+
+function isGuidance({ customType }: Message): boolean {
+	return customType === GUIDANCE;
 }

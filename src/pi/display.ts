@@ -2,16 +2,25 @@
 import type { State } from "../core/state.ts";
 import type { Supplied } from "../settings/supplied.ts";
 import { type Context, NAME } from "./host.ts";
-import { idleWidget, widget } from "./widget.ts";
+import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
 
 export class Display {
 	readonly #log: (message: string) => void;
+	readonly #columns: () => number | undefined;
 	readonly #said = new Set<string>();
 	#line: string | undefined;
+	/** The transcript shows our entries. */
+	showsEntries = false;
 
-	/** `log` takes messages where there is no UI. */
-	constructor(log: (message: string) => void) {
+	/** `log` takes messages where there is no UI; `columns` is the width of the terminal. */
+	constructor(log: (message: string) => void, columns: () => number | undefined = () => undefined) {
 		this.#log = log;
+		this.#columns = columns;
+	}
+
+	/** The letters that fit into a line of a message. */
+	get room(): number {
+		return (this.#columns() ?? Infinity) - 2;
 	}
 
 	say(message: string, type: "info" | "warning" | "error", ctx: Context): void {
@@ -31,6 +40,12 @@ export class Display {
 		return value;
 	}
 
+	/** Puts what the person has said, and what did not leave, back into the editor. */
+	giveBack(texts: readonly string[], { hasUI, ui }: Context): void {
+		if (texts.length === 0 || !hasUI) return;
+		ui.setEditorText([...texts, ui.getEditorText()].filter((text) => text !== "").join("\n\n"));
+	}
+
 	/** The counters of the run in progress; between runs none. */
 	showRun(state: State, ctx: Context): void {
 		this.#show(state.phase.name === "idle" ? undefined : widget(state), ctx);
@@ -45,9 +60,12 @@ export class Display {
 		return this.#line !== undefined;
 	}
 
-	#show(line: string | undefined, ctx: Context): void {
-		if (!ctx.hasUI || line === this.#line) return;
+	#show(parts: readonly Part[] | undefined, { hasUI, mode, ui }: Context): void {
+		const line = parts && plain(parts);
+		if (!hasUI || line === this.#line) return;
 		this.#line = line;
-		ctx.ui.setWidget(NAME, line === undefined ? undefined : [line]);
+		if (parts === undefined) ui.setWidget(NAME, undefined);
+		else if (mode !== "tui") ui.setWidget(NAME, [plain(parts)]);
+		else ui.setWidget(NAME, (_tui, theme) => ({ render: (width) => draw(parts, theme, width), invalidate() {} }));
 	}
 }

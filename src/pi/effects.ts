@@ -4,7 +4,8 @@ import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/
 import type { Effect } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
-import { type Context, DISPOSED } from "./host.ts";
+import { callText, type Tool } from "./call-text.ts";
+import { type Context, DISPOSED, GUIDANCE, type Pi } from "./host.ts";
 import { ask, questionAbout } from "./question.ts";
 import { report, type Report } from "./report.ts";
 import type { Session } from "./session.ts";
@@ -14,14 +15,17 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 		case "ask": {
 			// The yes before it has reset another meter.
 			session.display.showRun(session.state, ctx);
-			const question = questionAbout(session.state, effect.meter);
+			const question = questionAbout(session.state, effect.meter, (call) => callText(call, toolsOf(session.pi)));
 			session.clock.pause();
-			session.question = ask(ctx, question, session.settings.current.askTimeout.value);
-			const answer = await session.question.answer;
+			const { askTimeout, bell } = session.settings.current;
+			session.question = ask(ctx, question, askTimeout.value, bell.value);
+			const { answer, guidance } = await session.question.reply;
 			session.clock.run();
 			// A command, or the end of the session, may have answered it.
 			if (session.handover.isOver || session.state.phase.name !== "asking") return;
+			if (guidance !== undefined) session.delivery.post(guidance, GUIDANCE);
 			await session.step(ctx.signal?.aborted ? { type: "interrupted" } : { type: "answered", answer }, ctx);
+			session.awaitTurnEnd();
 			return;
 		}
 		case "close_question":
@@ -38,7 +42,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			if (session.state.phase.name === "finishing") session.delivery.post(finalPass(session.state.phase.trip));
 			return;
 		case "resume":
-			session.delivery.discard();
+			session.display.giveBack(session.delivery.discard(), ctx);
 			session.delivery.post(RESUMED);
 			return;
 		case "continue":
@@ -46,7 +50,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			return;
 		case "abort":
 			session.wasQueued ||= ctx.hasPendingMessages();
-			session.delivery.discard();
+			session.display.giveBack(session.delivery.discard(), ctx);
 			ctx.abort();
 			return;
 		case "end":
@@ -57,16 +61,30 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 	}
 }
 
+/** Without them the question says less about a call, but it is asked. */
+function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
+	try {
+		return pi.getAllTools();
+	} catch {
+		return [];
+	}
+}
+
 function tell(session: Session, outcome: Outcome, ctx: Context): void {
-	const { isReasonShown, wasQueued, pi, options, role, state } = session;
+	const { isReasonShown, pi, options, role, state, display } = session;
 	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
 	// The line about the stop says it all; runs that are refused after it add nothing.
-	if (!isRefused) session.lastLine = lineOf(session, outcome);
+	if (!isRefused) {
+		session.lastLine = lineOf(session, outcome);
+		session.lastOutcome = outcome;
+	}
 	const line = isRefused ? undefined : session.lastLine;
+	// In the terminal the abort has put queued messages back into the editor.
+	const wasQueued = session.wasQueued && ctx.mode !== "tui";
 	const made = { outcome, line, isInTranscript: isReasonShown, wasQueued };
 	const hear = (made: Report): void => options.hear?.(made, ctx, role);
 	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
-	else report(pi, made, hear, ctx);
+	else report(pi, made, hear, ctx, display.showsEntries);
 }
 
 /** The line about an outcome, with the place of the limit that acted. */

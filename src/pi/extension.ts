@@ -8,9 +8,11 @@ import { writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { isBroken, stoppedByLimit } from "../core/outcome.ts";
-import { quote } from "../core/text.ts";
+import { clip, quote } from "../core/text.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/places.ts";
+import type { Place } from "../settings/resolve.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../settings/settings.ts";
+import { writeSettings } from "../settings/write.ts";
 import type { Context, Pi } from "./host.ts";
 import type { Surroundings } from "./preferences.ts";
 import type { Report } from "./report.ts";
@@ -40,6 +42,8 @@ export default function (pi: Pi): void {
 		loadedFirst: () => registerFlags(pi),
 		log,
 		print: (text) => void writeSync(1, text),
+		columns: () => process.stdout.columns,
+		save: saveForUser,
 		hear: (report, ctx, role) => hear(report, ctx, role, pending),
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp: (session, ctx) => giveUp(session, ctx, pending),
@@ -135,8 +139,7 @@ function registerFlags(pi: Pi): void {
 }
 
 function surroundings(pi: Pi, ctx: Context): Surroundings {
-	const agent = process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
-	const user = readFile(join(agent, "turn-limit.json"), "turn-limit.json");
+	const user = readFile(userFile(), "turn-limit.json");
 	const isTrusted = ctx.isProjectTrusted();
 	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
 	return {
@@ -144,6 +147,26 @@ function surroundings(pi: Pi, ctx: Context): Surroundings {
 		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
 		problems: [...user.problems, ...(project?.problems ?? [])],
 	};
+}
+
+function userFile(): string {
+	const agent = process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
+	return join(agent, "turn-limit.json");
+}
+
+function saveForUser(values: Place["values"]): string {
+	const path = userFile();
+	const shownAs = path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path;
+	try {
+		writeSettings(path, values);
+	} catch (error) {
+		throw new Error(`${shownAs}: ${clip(error instanceof Error ? error.message : String(error), 160)}`, {
+			cause: error,
+		});
+	}
+	// The person has changed it, so there is nothing to announce.
+	for (const key of Object.values(KEY_OF)) if (values[key] !== undefined) shared.limits.set(path + key, values[key]);
+	return shownAs;
 }
 
 /** A model with a write tool could have edited the file, so limits that have changed are announced. */

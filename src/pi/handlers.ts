@@ -21,6 +21,7 @@ import { noteOn, refusedMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { chargeTime } from "./time.ts";
+import { canShowEntries } from "./transcript.ts";
 
 type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
 
@@ -32,11 +33,13 @@ export function handlersOf(session: Session): Handlers {
 	let owed: ReturnType<typeof chargeOf>;
 
 	return {
-		session_start(_event, ctx) {
+		async session_start(_event, ctx) {
 			slashCommands.watch(ctx);
+			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
 		},
 
 		async session_tree(_event, ctx) {
+			session.lastOutcome = undefined;
 			const problems = session.settings.recall(ctx);
 			await apply(session, ctx);
 			if (session.display.isShowing) session.display.showIdle(session.state, ctx);
@@ -167,7 +170,7 @@ export function handlersOf(session: Session): Handlers {
 			const ctx = orDisposed(settled);
 			await chargeTime(session, ctx);
 			session.clock.stop();
-			session.delivery.discard();
+			session.display.giveBack(session.delivery.discard(), ctx);
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
 			session.newTurn();
 			await session.step({ type: "settled" }, ctx);

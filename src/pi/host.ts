@@ -27,7 +27,16 @@ import { NOT_RUN } from "../core/to-model.ts";
 
 export type Pi = Pick<
 	ExtensionAPI,
-	"on" | "events" | "appendEntry" | "registerCommand" | "registerFlag" | "getFlag" | "getCommands"
+	| "on"
+	| "events"
+	| "appendEntry"
+	| "registerCommand"
+	| "registerFlag"
+	| "registerEntryRenderer"
+	| "registerMessageRenderer"
+	| "getFlag"
+	| "getCommands"
+	| "getAllTools"
 >;
 
 export type Context = Pick<
@@ -74,9 +83,12 @@ type ToolResult = TurnEndEvent["toolResults"][number];
 /** The name of our widget, message, entries and events. */
 export const NAME = "turn-limit";
 
-/** A message of ours: the model sees it as a message of the user, the person sees it in the transcript. */
-export function messageOf(content: string) {
-	return { customType: NAME, content, display: true };
+/** The type of a message that holds what the person has said at the question. */
+export const GUIDANCE = "turn-limit-guidance";
+
+/** A message that the model sees as a message of the user, and the person in the transcript. */
+export function messageOf(content: string, customType: string) {
+	return { customType, content, display: true };
 }
 
 /** Stands for the context of a session that was disposed of: there is nothing left to show or to stop. */

@@ -26,6 +26,10 @@ export interface Options {
 	readonly loadedFirst?: () => void;
 	/** Where there is no person to tell. */
 	readonly log?: (message: string) => void;
+	/** The width of the terminal, if there is one. */
+	readonly columns?: () => number | undefined;
+	/** Writes settings into the user's file and gives its path for people; throws if it cannot. */
+	readonly save?: (values: Place["values"]) => string;
 	/** Standard output, if it is ours to write. */
 	readonly print?: (text: string) => void;
 	readonly hear?: (report: Report, ctx: Context, role: Role) => void;

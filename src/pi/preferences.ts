@@ -72,6 +72,11 @@ export class Preferences {
 		this.#store(ctx);
 	}
 
+	/** What commands have set in this session. */
+	get commanded(): Values {
+		return { ...this.#recalled, ...this.#own };
+	}
+
 	/** Back to what the other places say. */
 	reset(ctx: Context): void {
 		this.#own = {};
@@ -81,7 +86,7 @@ export class Preferences {
 
 	#store({ sessionManager }: Context): void {
 		this.#settle();
-		const values = { ...this.#recalled, ...this.#own };
+		const values = this.commanded;
 		this.#pi.appendEntry(NAME, remember(values));
 		shared.commands.set(keyOf(sessionManager.getLeafId(), values), this.#own);
 	}

@@ -1,49 +1,107 @@
-/** The question at a limit. */
-import { amountIn, kindOf, type Max, type MeterId } from "../core/meters.ts";
+/** The question at a limit: its words, and the ways to ask it. */
+import { grant, type Meter } from "../core/limit.ts";
+import { amountIn, type Call, kindOf, type Max, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer, Asking, State } from "../core/state.ts";
-import { callText } from "./call-text.ts";
+import { choose, type Dialog } from "./dialog.ts";
 import type { Context } from "./host.ts";
 
 export interface Question {
 	readonly title: string;
+	/** Where only yes and no can be answered. */
 	readonly message: string;
+	/** In the terminal. */
+	readonly dialog: Dialog;
 }
 
-export function questionAbout(state: State, id: MeterId): Question {
-	const { run } = state.phase as Asking;
-	const last = run.lastCall ? ` Last call: ${callText(run.lastCall)}` : "";
+/** A person's reply; `guidance` is what the model is to know. */
+export interface Reply {
+	readonly answer: Answer;
+	readonly guidance?: string | undefined;
+}
+
+const NONE: Reply = { answer: "none" };
+
+/** `describe` says in a few words what a call does. */
+export function questionAbout(state: State, id: MeterId, describe: (call: Call) => string): Question {
+	const { run, call } = state.phase as Asking;
+	const meter = state.meters[id];
+	const title = `${kindOf(id).title} reached`;
+	const used = `You've used ${amountIn(id, meter.used)}. Continue?`;
+	const last = run.lastCall ? ` Last call: ${describe(run.lastCall)}` : "";
+	const soFar = `This run so far: ${spentText(run.spent, id)}.${call ? ` Waiting: ${describe(call)}` : last}`;
+	const more = grantText(id, meter);
+	// The core gives a final pass only to a run that has something to answer from.
+	const canAnswer = run.spent.turns > 0;
+	const doesAnswer = canAnswer && meter.limit.policy === "synthesize";
+	const no = doesAnswer ? "one last answer, without tools" : "the run ends here";
+	const wrapUp = [{ id: "wrap_up", label: "Wrap up now" }];
 	return {
-		title: `${kindOf(id).title} reached`,
-		message: `You've used ${amountIn(id, state.meters[id].used)}. Continue?\nThis run so far: ${spentText(run.spent, id)}.${last}`,
+		title,
+		message: [used, soFar, `Yes: ${more}. No: ${no}.`].join("\n"),
+		dialog: {
+			title,
+			lines: [used, soFar, stopText(canAnswer, doesAnswer)],
+			choices: [
+				{ id: "yes", label: `Continue (${more})`, typed: ["y", "yes"] },
+				{ id: "tell", label: "Continue, and tell it something…", asks: "What should it know?" },
+				...(canAnswer && !doesAnswer ? wrapUp : []),
+				{ id: "no", label: doesAnswer ? "Stop with an answer" : "Stop", typed: ["n", "no"] },
+			],
+			escape: "Escape stops.",
+		},
 	};
+}
+
+/** `25 more turns`, `$2.50 more`. At a limit of 0 a yes admits one request. */
+function grantText(id: MeterId, meter: Meter): string {
+	const { unit, one, many, gates } = kindOf(id);
+	const more = Number(grant(id, meter));
+	if (more === 0) return gates.includes("turn") ? "1 more turn" : "1 more tool call";
+	if (one === undefined) return `${unit.show(more)} more`;
+	return `${unit.show(more)} more ${more === 1 ? one : many}`;
+}
+
+function stopText(canAnswer: boolean, doesAnswer: boolean): string {
+	if (doesAnswer) return "Stop lets it answer from what it has, without tools.";
+	return canAnswer ? "Stop ends the run here; Wrap up now gets an answer first." : "Stop ends the run here.";
 }
 
 /** A question that stands before the person. */
 export interface OpenQuestion {
-	readonly answer: Promise<Answer>;
+	readonly reply: Promise<Reply>;
 	/** Takes the question away; it then counts as not answered. */
 	close(): void;
 }
 
-/** Only a `true` continues. No reply in time, or a dialog that fails, is no answer. */
-export function ask({ ui, signal }: Context, { title, message }: Question, seconds: Max): OpenQuestion {
+/** Only a deliberate yes continues. No reply in time, or a dialog that fails, is no answer. */
+export function ask(ctx: Context, question: Question, seconds: Max, bell: boolean): OpenQuestion {
+	const { ui, mode, signal } = ctx;
 	const closing = new AbortController();
 	const close = () => closing.abort();
 	const closed = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
 	const timeout = seconds === "unlimited" ? undefined : seconds * 1000;
 	// A little before the host's own, which does not tell a time-out from a no.
 	const timer = timeout === undefined ? undefined : setTimeout(close, timeout - 10);
-	const answer = new Promise<Answer>((resolve) => {
-		closed.addEventListener("abort", () => resolve("none"), { once: true });
-		confirm().then(
-			(confirmed) => resolve(confirmed === true ? "yes" : "no"),
-			() => resolve("none"),
-		);
+	const reply = new Promise<Reply>((resolve) => {
+		closed.addEventListener("abort", () => resolve(NONE), { once: true });
+		const asked = mode === "tui" ? pick().catch(confirm) : confirm();
+		asked.then(resolve, () => resolve(NONE));
 	}).finally(() => clearTimeout(timer));
-	return { answer, close };
+	return { reply, close };
 
-	async function confirm(): Promise<unknown> {
-		return await ui.confirm(title, message, { signal: closed, ...(timeout === undefined ? {} : { timeout }) });
+	async function pick(): Promise<Reply> {
+		const picked = await choose(ui, question.dialog, { signal: closed, ring: bell });
+		if (picked.kind === "withdrawn") return NONE;
+		if (picked.kind === "dismissed") return { answer: "no" };
+		if (picked.id === "tell") return { answer: "yes", guidance: picked.text };
+		return { answer: picked.id as Answer };
+	}
+
+	async function confirm(): Promise<Reply> {
+		const { title, message } = question;
+		const options = { signal: closed, ...(timeout === undefined ? {} : { timeout }) };
+		const confirmed: unknown = await ui.confirm(title, message, options);
+		return { answer: confirmed === true ? "yes" : "no" };
 	}
 }

@@ -25,6 +25,8 @@ export function report(
 	made: Report,
 	hear: (report: Report) => void,
 	ctx: Context,
+	/** The transcript shows the record, so a notification would say it twice. */
+	isRecordShown: boolean,
 ): void {
 	const { wasQueued } = made;
 	// Programs read amounts as they write them: dollars, not millionths.
@@ -35,9 +37,11 @@ export function report(
 			if (limitActed(outcome)) pi.appendEntry(OUTCOME_ENTRY, { version: 1, ...outcome });
 		},
 		() => {
-			// In the terminal the abort has put queued messages back into the editor.
-			const text = ctx.hasUI ? notice(outcome, wasQueued && ctx.mode !== "tui") : undefined;
-			if (text !== undefined) ctx.ui.notify(text, outcome.kind === "synthesized" ? "info" : "error");
+			if (!ctx.hasUI) return;
+			const notice = isRecordShown || outcome.kind === "wrapped_up" ? undefined : noticeOf(outcome);
+			const kept = wasQueued ? " Messages that were queued are kept for the next prompt." : "";
+			if (isBroken(outcome)) ctx.ui.notify(brokenText(outcome), "error");
+			else if (notice !== undefined) ctx.ui.notify(notice + kept, isDeliberate(outcome) ? "info" : "error");
 		},
 		() => hear({ ...made, outcome }),
 	].flatMap(attempt);
@@ -53,12 +57,16 @@ function attempt(step: () => void): unknown[] {
 	}
 }
 
-/** For a person, if there is something to say: what stopped the run and how to go on. */
-function notice(outcome: Outcome, queued: boolean): string | undefined {
-	if (isBroken(outcome)) return brokenText(outcome);
-	if (!stoppedByLimit(outcome)) return undefined;
-	const kept = queued ? " Messages that were queued are kept for the next prompt." : "";
-	return `${stopText(outcome)} Send a message to go on.${kept}`;
+/** True if the run ended as somebody wished, so that nothing is wrong. */
+export function isDeliberate(outcome: Outcome): boolean {
+	const { kind } = outcome;
+	return kind === "synthesized" || kind === "wrapped_up" || (kind === "declined" && outcome.answered);
+}
+
+/** For a person, if a limit ended the run: what stopped it and how to go on. */
+export function noticeOf(outcome: Outcome): string | undefined {
+	if (outcome.kind === "wrapped_up") return "Ended after the wrap-up; the answer may be partial.";
+	return stoppedByLimit(outcome) ? `${stopText(outcome)} Send a message to go on.` : undefined;
 }
 
 function stopText(outcome: Outcome & Trip): string {
@@ -71,6 +79,6 @@ function stopText(outcome: Outcome & Trip): string {
 		case "failed":
 			return `${reached}; the provider failed in the final pass.`;
 		default:
-			return `${reached}; no answer in the final pass.`;
+			return outcome.turns === 0 ? `${reached}; a run was refused.` : `${reached}; no answer in the final pass.`;
 	}
 }

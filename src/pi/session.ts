@@ -1,6 +1,7 @@
 /** One breaker in one session: its state, its settings, its coming and going. */
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
+import type { Outcome } from "../core/outcome.ts";
 import { pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
 import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
@@ -44,8 +45,9 @@ export class Session implements Guard {
 	duty: "guard" | "off" | "unable" = "guard";
 	/** The model's last answer; kept until the next prompt, whatever runs in between. */
 	finalText: string | undefined;
-	/** The line about the last run that was not refused. */
+	/** The line about the last run that was not refused, and its outcome. */
 	lastLine: string | undefined;
+	lastOutcome: Outcome | undefined;
 	/** The reason of our stop stands in the transcript. */
 	isReasonShown = false;
 	/** Messages were waiting when the run was stopped. */
@@ -63,7 +65,7 @@ export class Session implements Guard {
 		this.delivery = new Delivery(pi);
 		this.display = new Display((message) => {
 			if (this.role.ownsProcess) options.log?.(message);
-		});
+		}, options.columns);
 		this.state = initialState(this.settings.current, options.policies, false);
 		this.#subscription = new Subscription(this);
 	}
@@ -169,7 +171,7 @@ export class Session implements Guard {
 			if (decision !== "wait") return decision;
 			// The commit above has awaited a question that this request opened; here it waits for one that others opened.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
-			await this.question.answer;
+			await this.question.reply;
 		}
 	}
 

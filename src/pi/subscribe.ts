@@ -1,10 +1,11 @@
 /** The one place where we listen to pi. */
 import { refusal } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
-import { complete, DESCRIPTION } from "./command.ts";
+import { DESCRIPTION } from "./command.ts";
 import { handlersOf } from "./handlers.ts";
 import { type Context, DISPOSED, NAME, orDisposed, type Pi } from "./host.ts";
 import type { Session } from "./session.ts";
+import { complete } from "./words.ts";
 
 type Handler = (event: unknown, ctx: Context) => unknown;
 

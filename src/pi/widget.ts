@@ -1,17 +1,31 @@
-/** The line above the editor, and the status: what is spent of every limit. */
-import { bound, type Meter, POLICIES, read } from "../core/limit.ts";
-import { kindOf, type Max, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
+/** The line above the editor: what is spent of every limit. */
+import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import { bound, isOfRound, isReached, type Meter, toNumber } from "../core/limit.ts";
+import { kindOf, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
-import type { Resolved } from "../settings/resolve.ts";
-import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
 
-/** `Turns: 3/25 · Tools: 12/200`; in the final pass `Turns: 25/25 · final answer`. */
-export function widget(state: State): string {
+type Theme = ExtensionUIContext["theme"];
+
+/** One of the things that the widget shows, and how urgent it is. */
+export interface Part {
+	readonly text: string;
+	readonly level: "normal" | "warning" | "error";
+}
+
+/** A meter warns from this share of its limit on. */
+const WARNS_AT = 0.8;
+
+const SEPARATOR = " · ";
+
+/** `Turns: 3/25`, `Tools: 12/200`; in the final pass also `final answer`. */
+export function widget(state: State): readonly Part[] {
 	const { phase, meters } = state;
 	const limited = METER_IDS.filter((id) => id === "turns" || isShown(id, meters[id]));
-	const parts = limited.map((id) => `${kindOf(id).label}: ${fraction(id, meters[id], "/")}`);
-	if (phase.name === "finishing") parts.push("final answer");
-	return parts.join(" · ");
+	const parts = limited.map((id) => {
+		const spent = phase.name === "idle" ? 0 : phase.run.spent[kindOf(id).of];
+		return { text: `${kindOf(id).label}: ${fraction(id, meters[id], "/", spent)}`, level: levelOf(meters[id]) };
+	});
+	return phase.name === "finishing" ? [...parts, { text: "final answer", level: "normal" }] : parts;
 }
 
 /** Limited, and spent enough of to be worth a look. */
@@ -20,53 +34,49 @@ function isShown(id: MeterId, { limit, used }: Meter): boolean {
 }
 
 /** The widget between runs: the start values of the next prompt. */
-export function idleWidget(state: State): string {
+export function idleWidget(state: State): readonly Part[] {
 	const { meters } = state;
-	const meter = (id: MeterId): Meter => ({ ...granted(state, id), used: 0 });
+	const meter = (id: MeterId): Meter => ({ ...granted(state, id), used: isOfRound(id) ? 0 : meters[id].used });
 	return widget({ ...state, meters: { ...meters, ...perMeter(meter) } });
 }
 
-/** A budget in one short line: `7 of 25 turns`, with `synthesize` where that is the policy of a limit. */
-function describe(id: MeterId, meter: Meter): string {
-	const { policy, limit } = read(meter);
-	const { one, many } = kindOf(id);
-	const noun = one === undefined ? "" : ` ${many}`;
-	const isTold = limit !== "unlimited" && policy !== POLICIES[0];
-	return `${fraction(id, meter, " of ")}${noun}${isTold ? `, ${policy}` : ""}`;
+/** As one line without colour. */
+export function plain(parts: readonly Part[]): string {
+	return parts.map(({ text }) => text).join(SEPARATOR);
 }
 
-function fraction(id: MeterId, meter: Meter, between: string): string {
+/** As lines of at most `width` columns. Our texts have no wide letters. */
+export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: number): string[] {
+	const room = Math.max(1, width - 2);
+	const lines: { length: number; text: string }[] = [];
+	for (const { text, level } of parts) {
+		const shown = text.length > room ? `${text.slice(0, room - 1)}…` : text;
+		const coloured = level === "normal" ? shown : theme.fg(level, shown);
+		const last = lines.at(-1);
+		const length = (last?.length ?? 0) + SEPARATOR.length + shown.length;
+		if (last && length <= room) lines.splice(-1, 1, { length, text: last.text + SEPARATOR + coloured });
+		else lines.push({ length: shown.length, text: ` ${coloured}` });
+	}
+	return lines.map(({ text }) => text);
+}
+
+/** Error from the last turn on, or at the amount. At a limit of 0 the question says all there is to say. */
+function levelOf(meter: Meter): Part["level"] {
+	const max = toNumber(bound(meter));
+	if (max === 0 || meter.used < max * WARNS_AT) return "normal";
+	return isReached(meter) ? "error" : "warning";
+}
+
+/** `spent` stands for the fraction where each request is asked about, because the round starts anew each time. */
+export function fraction(id: MeterId, meter: Meter, between: string, spent: number): string {
 	const { show } = kindOf(id).unit;
-	const of = (max: Max): string => (max === "unlimited" ? "∞" : show(max));
-	return `${show(meter.used)}${between}${of(bound(meter))}`;
+	const max = bound(meter);
+	if (max === 0) return `${show(spent)}, asks every time`;
+	return `${show(meter.used)}${between}${max === "unlimited" ? "∞" : show(max)}`;
 }
 
 /** Between runs, with what was granted for the next round. */
-function granted({ phase, meters }: State, id: MeterId): Meter {
+export function granted({ phase, meters }: State, id: MeterId): Meter {
 	if (phase.name !== "idle") return meters[id];
 	return { ...meters[id], extra: phase.promised[id] };
-}
-
-/** Meters and settings with the place that it comes from: a few aligned lines. */
-export function status(state: State, settings: Resolved, keys = KEYS): string {
-	return table(
-		keys.map((key) => {
-			const id = meterOf(key);
-			const text = id === undefined ? settingOf(key).show(settings[key].value) : describe(id, granted(state, id));
-			return [nameOf(key), text, settings[key].source];
-		}),
-	);
-}
-
-function nameOf(key: Key): string {
-	const id = meterOf(key);
-	if (id === undefined) return SETTINGS[key].title.toLowerCase();
-	const { label, many, one, scope } = kindOf(id);
-	return one === undefined || scope !== "round" ? label.toLowerCase() : many;
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-	const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
-	const line = (row: readonly string[]): string => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ");
-	return rows.map((row) => line(row).trimEnd()).join("\n");
 }

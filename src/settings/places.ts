@@ -73,7 +73,7 @@ function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<strin
 }
 
 /** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */
-function readObject(path: string): Readonly<Record<string, unknown>> {
+export function readObject(path: string): Readonly<Record<string, unknown>> {
 	const quiet = { throwIfNoEntry: false } as const;
 	// A link to nowhere is not a missing file.
 	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return {};
@@ -116,7 +116,7 @@ function readMemory(data: unknown): Values | undefined {
 		: undefined;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

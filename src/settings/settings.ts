@@ -16,6 +16,8 @@ export type Settings = Readonly<Record<LimitKey, Max>> & {
 	readonly wrapUpMessage: string;
 	/** A member's partial answer ends with a line that says so. */
 	readonly partialNote: boolean;
+	/** The terminal's bell rings when a question opens. */
+	readonly bell: boolean;
 	/** Tools whose calls may repeat. */
 	readonly repeatsExcept: readonly string[];
 };
@@ -99,6 +101,21 @@ function lower(text: string): string {
 	return text.toLowerCase();
 }
 
+/** On or off; not for a project's file. */
+function toggle(title: string, env: string, about: string): Setting<boolean> {
+	return {
+		read: (value) => (typeof value === "boolean" ? value : undefined),
+		write: same,
+		parse: (text) => (({ true: true, false: false }) as Record<string, boolean>)[text.toLowerCase()] ?? text,
+		expected: "true or false",
+		show: (value) => (value ? "on" : "off"),
+		title,
+		env,
+		about: `${about} Not for a project's file.`,
+		schema: { type: "boolean" },
+	};
+}
+
 /** Flags and variables share a namespace with all other extensions, hence their prefix. */
 export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 	...limits,
@@ -157,18 +174,12 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 		about: "The message that tells the model to wrap up, in place of the built-in text. Not for a project's file.",
 		schema: { type: "string", pattern: "\\S" },
 	},
-	partialNote: {
-		read: (value) => (typeof value === "boolean" ? value : undefined),
-		write: same,
-		parse: (text) => (({ true: true, false: false }) as Record<string, boolean>)[text.toLowerCase()] ?? text,
-		expected: "true or false",
-		show: (value) => (value ? "on" : "off"),
-		title: "Partial note",
-		env: "PI_TURN_LIMIT_PARTIAL_NOTE",
-		about:
-			"The partial answer of a subagent ends with a line that says so. Switch it off for subagents that answer in JSON. Not for a project's file.",
-		schema: { type: "boolean" },
-	},
+	partialNote: toggle(
+		"Partial note",
+		"PI_TURN_LIMIT_PARTIAL_NOTE",
+		"The partial answer of a subagent ends with a line that says so. Switch it off for subagents that answer in JSON.",
+	),
+	bell: toggle("Bell", "PI_TURN_LIMIT_BELL", "The terminal's bell rings once when a question opens."),
 	repeatsExcept: {
 		read: (value) => {
 			const isNames = Array.isArray(value) && value.every((name) => typeof name === "string" && name.trim() !== "");
@@ -201,6 +212,12 @@ export function defaults(attended: boolean, embedded = false): Settings {
 	};
 	const maxima = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], max(id)])) as Record<LimitKey, Max>;
 	const grace = attended ? 0 : DEFAULT_GRACE;
-	const rest = { askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, repeatsExcept: [] } as const;
+	const rest = {
+		askTimeout: "unlimited",
+		wrapUpMessage: "",
+		partialNote: true,
+		bell: true,
+		repeatsExcept: [],
+	} as const;
 	return { ...maxima, policy: "abort", grace, ...rest };
 }

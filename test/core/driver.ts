@@ -15,6 +15,7 @@ import {
 } from "../../src/core/meters.ts";
 import type { Outcome, Spent } from "../../src/core/outcome.ts";
 import {
+	type Answer,
 	create,
 	type Decision,
 	type Effect,
@@ -96,7 +97,7 @@ export class Driver {
 		return this.send({ type: "limit_raised", meter, by });
 	}
 
-	answer(answer: "yes" | "no" | "none"): readonly Effect[] {
+	answer(answer: Answer): readonly Effect[] {
 		return this.send({ type: "answered", answer });
 	}
 

@@ -96,11 +96,34 @@ test("it also follows a no", () => {
 	assert.deepEqual(calls.end(), []);
 });
 
+test("a person can ask for it at the question, whatever the policy", () => {
+	for (const policy of ["abort", "synthesize"] as const) {
+		const turns = new Driver({ policy, turns: 1, attended: true }).prompt();
+		turns.turns(1);
+		assert.deepEqual(turns.answer("wrap_up"), [SYNTHESIZE]);
+		assert.deepEqual(turns.request(), ["admit"]);
+		assert.deepEqual(turns.call(), ["refuse"]);
+		turns.finish();
+		assert.deepEqual(turns.settle(), { ...sum({ turns: 2 }), kind: "synthesized", meter: "turns", limit: 1 });
+	}
+	const calls = new Driver({ toolCalls: 0, attended: true }).prompt();
+	calls.request();
+	calls.call();
+	assert.deepEqual(calls.answer("wrap_up"), []);
+	assert.deepEqual(calls.call(), ["refuse"]);
+	assert.deepEqual(calls.end(), []);
+	assert.equal(calls.phase, "finishing");
+});
+
 test("a run that had no turn yet has nothing to answer from and is aborted", () => {
 	assert.deepEqual(new Driver({ ...synthesize, turns: 0 }).prompt().request(), ["abort"]);
 	const asked = new Driver({ ...synthesize, turns: 0, attended: true }).prompt();
 	asked.request();
 	assert.deepEqual(asked.answer("no"), [ABORT]);
+	const urged = new Driver({ turns: 0, attended: true }).prompt();
+	urged.request();
+	assert.deepEqual(urged.answer("wrap_up"), [ABORT]);
+	assert.deepEqual(urged.settle(), { ...sum(), kind: "declined", answered: true, meter: "turns", limit: 0 });
 	const again = spent();
 	again.settle();
 	assert.deepEqual(again.request(), ["abort"], "a run that an extension starts gets no second final pass");

@@ -161,6 +161,17 @@ describe("the question", () => {
 		assert.equal(run.state.phase.name === "asking" && run.state.phase.run.lastCall, call);
 	});
 
+	test("knows the call that waits, and at the turn gate that none does", () => {
+		const run = new Driver({ turns: 1, toolCalls: 0, attended: true }).prompt();
+		const call = { tool: "bash", input: { command: "npm test" } };
+		run.request();
+		run.call(call);
+		assert.equal(run.state.phase.name === "asking" && run.state.phase.call, call);
+		run.answer("yes");
+		run.end();
+		assert.equal(run.state.phase.name === "asking" && run.state.phase.call, undefined);
+	});
+
 	test("tells a no from no answer", () => {
 		for (const answer of ["no", "none"] as const) {
 			const run = new Driver({ turns: 1, attended: true }).prompt();

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
 import { line as lineOf } from "../../src/core/outcome.ts";
 import { Driver, sum } from "../core/driver.ts";
-import { isCommand } from "../../src/pi/command.ts";
+import { isCommand } from "../../src/pi/words.ts";
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/pi/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";
@@ -118,7 +118,7 @@ function message(fails: () => unknown): string {
 test("what the README quotes is what is said", () => {
 	const run = new Driver({ turns: 25, attended: true }).prompt();
 	run.turns(25);
-	const { title, message } = questionAbout(run.state, "turns");
+	const { title, message } = questionAbout(run.state, "turns", String);
 	for (const quoted of [
 		title,
 		message.split("\n")[0] ?? "",
@@ -137,7 +137,7 @@ test("what the README quotes is what is said", () => {
 test("the pictures show what is said today", () => {
 	const run = new Driver({ turns: 5, attended: true }).prompt();
 	run.turns(5);
-	const { title, message } = questionAbout(run.state, "turns");
+	const { title, message } = questionAbout(run.state, "turns", String);
 	assert.ok(pictureText("question").includes(`${title}\n${message.split("\n")[0]}`));
 	assert.match(pictureText("widget"), /Turns: 3\/25 · Tools: \d\/200/);
 	assert.ok(pictureText("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));

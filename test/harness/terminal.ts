@@ -79,12 +79,24 @@ export class Terminal {
 
 	/** The colour of the first such text on the screen, which must not come after wide characters. */
 	colour(text: string): string {
+		const cell = this.#cell(text);
+		return cell.isFgDefault() ? "default" : String(cell.getFgColor());
+	}
+
+	/** The colour behind it. */
+	background(text: string): string {
+		const cell = this.#cell(text);
+		return cell.isBgDefault() ? "default" : String(cell.getBgColor());
+	}
+
+	/** The first cell of the first such text on the screen. */
+	#cell(text: string) {
 		const { buffer } = this;
 		const rows = Array.from({ length: this.#emulator.rows }, (_, row) => buffer.getLine(buffer.baseY + row));
 		const line = rows.find((row) => row?.translateToString(true).includes(text));
 		const cell = line?.getCell(line.translateToString(true).indexOf(text));
 		if (!cell) throw new Error(`Not on the screen: ${text}\n${this.screen()}`);
-		return cell.isFgDefault() ? "default" : String(cell.getFgColor());
+		return cell;
 	}
 
 	/** Changes the size of the terminal. */

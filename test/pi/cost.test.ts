@@ -145,12 +145,16 @@ test("the person is asked with the amount, a yes starts the count anew, and a no
 			["$0.03", "6 turns, 6 tool calls, $0.06"],
 		].map(([used, spent]) => ({
 			title: "Cost limit reached",
-			message: `You've used ${used}. Continue?\nThis run so far: ${spent}. Last call: bash echo x >> marks`,
+			message: [
+				`You've used ${used}. Continue?`,
+				`This run so far: ${spent}. Last call: bash echo x >> marks`,
+				"Yes: $0.03 more. No: the run ends here.",
+			].join("\n"),
 		})),
 	);
 	assert.equal(pi.model.requests.length, 6);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Agent aborted by user. Cost limit reached. Send a message to go on.", type: "error" },
+		{ message: "Agent aborted by user. Cost limit reached. Send a message to go on.", type: "info" },
 	]);
 	assert.deepEqual(outcomes(pi).map(essence), [
 		{

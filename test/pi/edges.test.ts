@@ -56,7 +56,7 @@ for (const [what, answer] of [
 		const { pi, rpc } = await asked(t);
 		(await rpc.question()).answer(answer);
 		await rpc.settled();
-		assert.deepEqual(rpc.notifications, [{ message: byUser, type: "error" }]);
+		assert.deepEqual(rpc.notifications, [{ message: byUser, type: "info" }]);
 		await usable({ pi, rpc });
 	});
 }

@@ -195,7 +195,7 @@ for (const meter of METERS) {
 		assert.deepEqual(ends(pi), [["declined", meter]]);
 		const limit = meter === "turns" ? "Turn limit" : "Tool limit";
 		assert.deepEqual(rpc.notifications, [
-			{ message: `Agent aborted by user. ${limit} reached. Send a message to go on.`, type: "error" },
+			{ message: `Agent aborted by user. ${limit} reached. Send a message to go on.`, type: "info" },
 		]);
 	});
 }

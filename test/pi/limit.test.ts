@@ -66,7 +66,7 @@ for (const policy of ["abort", "synthesize"]) {
 
 // With a person
 
-test("at the limit the person is asked, with what helps to decide on a second line", async (t) => {
+test("at the limit the person is asked, with what helps to decide below", async (t) => {
 	const pi = await host(t, { model: endless(), env: limit(5) });
 	const rpc = await pi.rpc();
 	await rpc.prompt("go");
@@ -76,7 +76,7 @@ test("at the limit the person is asked, with what helps to decide on a second li
 	assert.equal(title, "Turn limit reached");
 	assert.equal(
 		message,
-		"You've used 5 turns. Continue?\nThis run so far: 5 turns, 5 tool calls, $0.05. Last call: bash echo x >> marks",
+		"You've used 5 turns. Continue?\nThis run so far: 5 turns, 5 tool calls, $0.05. Last call: bash echo x >> marks\nYes: 5 more turns. No: the run ends here.",
 	);
 });
 
@@ -87,7 +87,7 @@ test("a no stops the run, and one notification says so", async (t) => {
 	assert.equal(pi.model.requests.length, 5);
 	assert.equal(rpc.questions.length, 1);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "error" },
+		{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "info" },
 	]);
 	assert.deepEqual(rpc.errors, []);
 });

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { complete } from "../../src/pi/command.ts";
+import { complete } from "../../src/pi/words.ts";
 import { bash, calls, endless, host, mark, reloader, root, text, type HostOptions } from "../harness/index.ts";
 import { during } from "../harness/scenes.ts";
 import { leaf, navigator, reply, run, status, turns } from "../settings/status.ts";

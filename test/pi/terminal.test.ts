@@ -17,23 +17,26 @@ test("the widget shows turn 1 while it runs, and goes when pi has settled", asyn
 	assert.match(tui.screen(), /All done\./);
 });
 
-test("the question stands on the screen with what helps to decide, and Yes comes first", async (t) => {
+test("the question stands on the screen with what helps to decide, and Continue comes first", async (t) => {
 	const pi = await host(t, { model: endless(), env: limit(2) });
 	const tui = await pi.terminal();
 	tui.type("go\r");
-	const screen = await tui.shows("escape/ctrl+c cancel");
 	const question = [
 		" Turns: 2/2",
-		"─+",
-		"",
+		"─".repeat(120),
 		" Turn limit reached",
-		" You've used 2 turns\\. Continue\\?",
-		" This run so far: 2 turns, 2 tool calls, \\$0\\.02\\. Last call: bash echo x >> marks",
+		" You've used 2 turns. Continue?",
+		" This run so far: 2 turns, 2 tool calls, $0.02. Last call: bash echo x >> marks",
+		" Stop ends the run here; Wrap up now gets an answer first.",
 		"",
-		" → Yes",
-		"   No",
+		" → Continue (2 more turns) [y]",
+		"   Continue, and tell it something…",
+		"   Wrap up now",
+		"   Stop [n]",
+		"",
+		" y/n, or ↑↓ and Enter. Escape stops.",
 	];
-	assert.match(screen, new RegExp(question.join("\n")));
+	await tui.shows(question.join("\n"));
 	assert.equal(pi.model.requests.length, 2);
 });
 
@@ -42,7 +45,7 @@ test("after yes the question is gone and the turn that was held runs as turn 1",
 	const pi = await host(t, { model: [...times(2), slow], env: limit(2) });
 	const tui = await pi.terminal();
 	tui.type("go\r");
-	await tui.shows("→ Yes");
+	await tui.shows("→ Continue");
 	tui.press("enter");
 	const screen = await tui.shows("Turns: 1/2");
 	assert.doesNotMatch(screen, /Continue\?/);
@@ -53,16 +56,16 @@ test("after yes the question is gone and the turn that was held runs as turn 1",
 });
 
 for (const [how, keys] of [
-	["no", ["down", "enter"]],
+	["no", ["up", "enter"]],
 	["Escape in the dialog", ["escape"]],
 ] as const) {
 	test(`after ${how} the screen says why, nothing leaves, and pi takes the next prompt`, async (t) => {
 		const pi = await host(t, { model: [...times(2), text("All done.")], env: limit(2) });
 		const tui = await pi.terminal();
 		tui.type("go\r");
-		await tui.shows("→ Yes");
+		await tui.shows("→ Continue");
 		for (const key of keys) tui.press(key);
-		await tui.shows(`Error: ${stopped}`);
+		await tui.shows(`\n ${stopped}`);
 		const screen = await tui.lacks("Turns:");
 		assert.doesNotMatch(screen, /Continue\?/);
 		assert.equal(pi.model.requests.length, 2);
@@ -76,8 +79,8 @@ test("a question that nobody answers in time goes from the screen, which says so
 	const pi = await host(t, { model: endless(), env: { ...limit(2), PI_TURN_LIMIT_ASK_TIMEOUT: "1" } });
 	const tui = await pi.terminal();
 	tui.type("go\r");
-	await tui.shows("→ Yes");
-	const screen = await tui.shows("Error: Turn limit reached; nobody answered. Send a message to go on.");
+	await tui.shows("→ Continue");
+	const screen = await tui.shows("Turn limit reached; nobody answered. Send a message to go on.");
 	assert.doesNotMatch(screen, /Continue\?/);
 	assert.equal(pi.model.requests.length, 2);
 });
@@ -93,7 +96,7 @@ test("what was queued and what was half typed is back in the editor after a no",
 	tui.type("and right");
 	await tui.shows("and right");
 	slow.release();
-	await tui.shows("→ Yes");
+	await tui.shows("→ Continue");
 	tui.press("escape");
 	await tui.shows(stopped);
 	await tui.shows(/─\nlook left\n\nand right\n─/);

@@ -139,7 +139,7 @@ test("after a yes the held call is the first of the next 7, and the second quest
 	assert.equal(first.title, "Tool limit reached");
 	assert.equal(
 		first.message,
-		"You've used 7 tool calls. Continue?\nThis run so far: 3 turns, 7 tool calls, $0.03. Last call: bash echo a >> marks",
+		"You've used 7 tool calls. Continue?\nThis run so far: 3 turns, 7 tool calls, $0.03. Waiting: bash echo b >> marks\nYes: 7 more tool calls. No: the run ends here.",
 	);
 	assert.equal(pi.marks().length, 6);
 	first.yes();
@@ -161,7 +161,7 @@ test("after a no the rest of the batch is refused without another question, and 
 	assert.equal(pi.marks().length, 1);
 	assert.equal(pi.model.requests.length, 1);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Agent aborted by user. Tool limit reached. Send a message to go on.", type: "error" },
+		{ message: "Agent aborted by user. Tool limit reached. Send a message to go on.", type: "info" },
 	]);
 	assert.deepEqual(ends(pi), [["declined", 1]]);
 });

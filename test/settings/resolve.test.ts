@@ -22,10 +22,11 @@ const VALUES: { readonly [K in Key]: readonly unknown[] } = {
 	askTimeout: [1, 60, "unlimited"],
 	wrapUpMessage: ["Stop.", "Finish."],
 	partialNote: [false, true],
+	bell: [false, true],
 	repeatsExcept: [["poll"], ["wait", "poll"]],
 };
 
-const NOT_FOR_PROJECTS: readonly Key[] = ["wrapUpMessage", "partialNote", "repeatsExcept"];
+const NOT_FOR_PROJECTS: readonly Key[] = ["wrapUpMessage", "partialNote", "bell", "repeatsExcept"];
 
 type Choice = Partial<Record<Source, unknown>>;
 

@@ -8,7 +8,7 @@ test("every setting has its place, and a limit its meter", () => {
 	assert.deepEqual(KEYS, [
 		...["maxTurns", "maxToolCalls", "maxCost", "maxTokens", "maxTime", "maxRepeats"],
 		...["session.maxTurns", "session.maxCost", "session.maxTokens"],
-		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "repeatsExcept"],
+		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"],
 	]);
 	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
 	assert.equal(meterOf("policy"), undefined);
@@ -18,7 +18,7 @@ test("the defaults: 25 turns, 5 or 10 repeats, nothing else limited, abort, a wr
 	const unlimited = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], "unlimited"]));
 	const same = {
 		...{ ...unlimited, maxTurns: 25, policy: "abort" },
-		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, repeatsExcept: [] },
+		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, bell: true, repeatsExcept: [] },
 	};
 	assert.deepEqual(defaults(true), { ...same, maxRepeats: 5, grace: 0 });
 	assert.deepEqual(defaults(false), { ...same, maxRepeats: 10, grace: 2 });
@@ -36,7 +36,12 @@ test("flags, variables and words have their names from one namespace", () => {
 		...["PI_MAX_TURNS", "PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_COST", "PI_TURN_LIMIT_TOKENS", "PI_TURN_LIMIT_TIME"],
 		...["PI_TURN_LIMIT_REPEATS", "PI_TURN_LIMIT_SESSION_TURNS", "PI_TURN_LIMIT_SESSION_COST"],
 		...["PI_TURN_LIMIT_SESSION_TOKENS", "PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE"],
-		...["PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
+		...[
+			"PI_TURN_LIMIT_ASK_TIMEOUT",
+			"PI_TURN_LIMIT_PARTIAL_NOTE",
+			"PI_TURN_LIMIT_BELL",
+			"PI_TURN_LIMIT_REPEATS_EXCEPT",
+		],
 	]);
 	assert.deepEqual(names("word"), [
 		...["", "tools", "cost", "tokens", "time", "repeats"],
@@ -81,6 +86,7 @@ describe("the other settings", () => {
 		["wrapUpMessage", "Stop.", "Stop.", "your own"],
 		["partialNote", "true", true, "on"],
 		["partialNote", "False", false, "off"],
+		["bell", "false", false, "off"],
 		["repeatsExcept", "poll", ["poll"], "poll"],
 		["repeatsExcept", "poll, wait", ["poll", "wait"], "poll, wait"],
 	];
@@ -113,16 +119,19 @@ describe("the other settings", () => {
 
 	test("say what they expect, and what they are called", () => {
 		assert.deepEqual(
-			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "repeatsExcept"] as const).map((key) => {
-				const { title, expected } = SETTINGS[key];
-				return `${title}: ${expected}`;
-			}),
+			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"] as const).map(
+				(key) => {
+					const { title, expected } = SETTINGS[key];
+					return `${title}: ${expected}`;
+				},
+			),
 			[
 				"Policy: abort or synthesize",
 				"Grace: a whole number from 0",
 				"Time to answer: a whole number of seconds from 1 to 2147483, or unlimited",
 				"Wrap-up text: non-empty text",
 				"Partial note: true or false",
+				"Bell: true or false",
 				"May repeat: a list of tools' names",
 			],
 		);

@@ -26,6 +26,7 @@ export const valid: { readonly [K in Key]: fc.Arbitrary<unknown> } = {
 	askTimeout: fc.oneof(fc.integer({ min: 1, max: 2_147_483 }), fc.constant("unlimited")),
 	wrapUpMessage: fc.string({ unit: "binary" }).filter((text) => text.trim() !== ""),
 	partialNote: fc.boolean(),
+	bell: fc.boolean(),
 	repeatsExcept: fc.array(fc.string().filter((name) => name.trim() !== "")),
 };
 

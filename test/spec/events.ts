@@ -41,7 +41,7 @@ export const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	charged: input("charged", {
 		amounts: fc.constantFrom(...AMOUNTS).chain((id) => fc.constantFrom(1, 9, 10).map((by) => ({ [id]: by }))),
 	}),
-	answered: input("answered", { answer: fc.constantFrom("yes", "yes", "no", "none") }),
+	answered: input("answered", { answer: fc.constantFrom("yes", "yes", "wrap_up", "no", "none") }),
 	wrap_up_requested: input("wrap_up_requested", {}),
 	message_lost: input("message_lost", {}),
 	limit_set: meter.chain((id) => input("limit_set", { meter: fc.constant(id), max: max(id) })),

@@ -151,7 +151,10 @@ function stateOf(machine: Machine): unknown {
 	const phases: Record<string, () => object> = {
 		idle: () => ({ prompted: session.get("prompted"), promised: perMeter((id) => of(id).get("promised")), refused }),
 		running: () => ({ run }),
-		asking: () => ({ run, meter: meterOf(session.get("asked_about")), gate: gateOf(session.get("asked_at")) }),
+		asking: () => ({
+			...{ run, meter: meterOf(session.get("asked_about")), gate: gateOf(session.get("asked_at")) },
+			call: session.get("waiting_call") ?? undefined,
+		}),
 		finishing: () => ({
 			...{ run, trip: tripOf(session), turns: session.get("final_turns") },
 			...{ concluded: session.get("concluded") },

@@ -1,0 +1,66 @@
+/** What `/turn-limit` shows: every meter and setting, and the place that it comes from. */
+import { type Meter, POLICIES, read } from "../core/limit.ts";
+import { kindOf, type MeterId } from "../core/meters.ts";
+import type { State } from "../core/state.ts";
+import type { Resolved } from "../settings/resolve.ts";
+import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
+import { fraction, granted } from "./widget.ts";
+
+/** Aligned lines; where they are wider than `room`, a short form that takes two lines if it has to. */
+export function status(state: State, settings: Resolved, room: number, keys = KEYS): string {
+	const valueOf = (key: Key, noun: (id: MeterId) => string): string => {
+		const id = meterOf(key);
+		if (id === undefined) return settingOf(key).show(settings[key].value);
+		return describe(id, granted(state, id), noun(id));
+	};
+	const wide = table(keys.map((key) => [nameOf(key), valueOf(key, nounOf), settings[key].source]));
+	if (wide.every((line) => line.length <= room)) return wide.join("\n");
+	const narrow = keys.flatMap((key) =>
+		fold(`${labelOf(key)}: ${valueOf(key, () => "")}`, `(${settings[key].source})`, room),
+	);
+	return narrow.join("\n");
+}
+
+/** Rows as lines, the cells below each other aligned. */
+export function table(rows: readonly (readonly string[])[]): readonly string[] {
+	const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
+	const line = (row: readonly string[]): string => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ");
+	return rows.map((row) => line(row).trimEnd());
+}
+
+/** One line, or where that would be wider than `room` the second text below the first. */
+export function fold(first: string, second: string, room: number): readonly string[] {
+	const line = `${first} ${second}`;
+	if (line.length <= room) return [line];
+	const lines = [first];
+	for (const word of second.split(" ")) {
+		const last = lines.length > 1 ? `${lines.at(-1)} ${word}` : "";
+		if (lines.length > 1 && last.length <= room) lines.splice(-1, 1, last);
+		else lines.push(`  ${word}`);
+	}
+	return lines;
+}
+
+/** A budget in one short line: `7 of 25 turns`, with `synthesize` where that is the policy of a limit. */
+function describe(id: MeterId, meter: Meter, noun: string): string {
+	const { policy, limit } = read(meter);
+	const isTold = limit !== "unlimited" && policy !== POLICIES[0];
+	return `${fraction(id, meter, " of ", 0)}${limit === 0 ? "" : noun}${isTold ? `, ${policy}` : ""}`;
+}
+
+function nounOf(id: MeterId): string {
+	const { one, many } = kindOf(id);
+	return one === undefined ? "" : ` ${many}`;
+}
+
+function nameOf(key: Key): string {
+	const id = meterOf(key);
+	if (id === undefined) return labelOf(key);
+	const { many, one, scope } = kindOf(id);
+	return one === undefined || scope !== "round" ? labelOf(key) : many;
+}
+
+function labelOf(key: Key): string {
+	const id = meterOf(key);
+	return (id === undefined ? SETTINGS[key].title : kindOf(id).label).toLowerCase();
+}

@@ -1,0 +1,28 @@
+/** Writes settings into a file. */
+import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { isObject, readObject, type Values } from "./places.ts";
+
+/** Sets the values and keeps everything else that stands in the file. Throws if the file is damaged or cannot be written. */
+export function writeSettings(path: string, values: Values): void {
+	const content = merge(readObject(path), values);
+	mkdirSync(dirname(path), { recursive: true });
+	const before = statSync(path, { throwIfNoEntry: false });
+	// A link to a file elsewhere stays one.
+	const target = before ? realpathSync(path) : path;
+	const indent = before ? /^[ \t]+(?=")/m.exec(readFileSync(path, "utf8"))?.[0] : undefined;
+	const draft = `${target}.${process.pid}`;
+	writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, before ? { mode: before.mode } : {});
+	renameSync(draft, target);
+}
+
+/** `session.maxCost` stands in the object `session`. */
+function merge(content: Readonly<Record<string, unknown>>, values: Values): Readonly<Record<string, unknown>> {
+	const next: Record<string, unknown> = { ...content };
+	for (const [key, value] of Object.entries(values)) {
+		const [scope, inner] = key.split(".") as [string, string | undefined];
+		if (inner === undefined) next[key] = value;
+		else next[scope] = { ...(isObject(next[scope]) ? next[scope] : {}), [inner]: value };
+	}
+	return next;
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import {
+	chmodSync,
+	existsSync,
+	lstatSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { endless, type Host, host, type HostOptions, type Rpc, text } from "../harness/index.ts";
+import type { Scope } from "../harness/wait.ts";
+
+const FILE = "turn-limit.json";
+
+/** Over rpc: what the commands say, one after the other. */
+async function saying(t: Scope, options: HostOptions, ...commands: string[]): Promise<{ pi: Host; said: string[] }> {
+	const pi = await host(t, options);
+	const rpc = await pi.rpc();
+	return { pi, said: await say(rpc, ...commands) };
+}
+
+async function say(rpc: Rpc, ...commands: string[]): Promise<string[]> {
+	rpc.notifications.length = 0;
+	for (const command of commands) await rpc.prompt(`/turn-limit ${command}`);
+	return rpc.notifications.map(({ message, type }) => (type === "info" ? message : `${type}: ${message}`));
+}
+
+const saved = (pi: Host): unknown => JSON.parse(readFileSync(join(pi.agentDir, FILE), "utf8"));
+
+describe("/turn-limit save", () => {
+	test("writes what commands have set into the user's file, says what and where, and forgets the commands", async (t) => {
+		const commands = ["50", "cost 2.50", "session cost 20", "policy synthesize", "save", "", "save"];
+		const { pi, said } = await saying(t, {}, ...commands);
+		const path = join(pi.agentDir, FILE);
+		assert.equal(said[4], `Saved to ${path}: maxTurns: 50, maxCost: 2.5, session.maxCost: 20, policy: "synthesize".`);
+		assert.deepEqual(saved(pi), {
+			...{ maxTurns: 50, maxCost: 2.5, session: { maxCost: 20 }, policy: "synthesize" },
+		});
+		assert.match(said[5] ?? "", /turns +0 of 50 turns, synthesize +maxTurns in turn-limit\.json/);
+		assert.doesNotMatch(said[5] ?? "", /\/turn-limit/);
+		assert.equal(said[6], "Nothing to save: /turn-limit has set nothing in this session.");
+		const [later = ""] = await say(await pi.rpc(), "");
+		assert.match(later, /session cost +\$0\.00 of \$20\.00, synthesize +session\.maxCost in turn-limit\.json/);
+	});
+
+	test("keeps what else stands in the file: other settings, keys of others, the order, the indent, a link and its mode", async (t) => {
+		const pi = await host(t);
+		const real = join(pi.cwd, "dotfile.json");
+		const before =
+			'{\n  "$schema": "./schema.json",\n  "maxTurns": 9,\n  "mine": [1],\n  "session": { "mine": 1 },\n  "grace": 3\n}';
+		writeFileSync(real, before);
+		chmodSync(real, 0o600);
+		symlinkSync(real, join(pi.agentDir, FILE));
+		const said = await say(await pi.rpc(), "50", "session turns 90", "save");
+		assert.match(said[2] ?? "", /^Saved to /);
+		assert.equal(
+			readFileSync(real, "utf8"),
+			`${JSON.stringify({ $schema: "./schema.json", maxTurns: 50, mine: [1], session: { mine: 1, maxTurns: 90 }, grace: 3 }, undefined, 2)}\n`,
+		);
+		assert.ok(lstatSync(join(pi.agentDir, FILE)).isSymbolicLink());
+		assert.equal(statSync(real).mode & 0o777, 0o600);
+		assert.deepEqual(
+			readdirSync(pi.cwd).filter((name) => name.startsWith("dotfile")),
+			["dotfile.json"],
+		);
+	});
+
+	for (const [damage, content] of [
+		["is no JSON", "{ maxTurns: 3"],
+		["holds no object", "[]"],
+	] as const) {
+		test(`leaves a file alone that ${damage}, and what was set still applies`, async (t) => {
+			const { pi, said } = await saying(t, { agentFiles: { [FILE]: content } }, "50", "save", "");
+			assert.match(
+				said.find((line) => line.includes("Not saved")) ?? "",
+				/^error: Not saved, and nothing has changed: .*turn-limit\.json: /,
+			);
+			assert.equal(readFileSync(join(pi.agentDir, FILE), "utf8"), content);
+			assert.match(said.at(-1) ?? "", /turns +0 of 50 turns +\/turn-limit/);
+		});
+	}
+
+	test("says where a stronger place sets something else here", async (t) => {
+		const { said } = await saying(t, { env: { PI_MAX_TURNS: "7" } }, "50", "save", "");
+		assert.match(said[1] ?? "", /^Saved to .*: maxTurns: 50\.\nHere PI_MAX_TURNS is stronger: turn limit 7\.$/);
+		assert.match(said[2] ?? "", /turns +0 of 7 turns +PI_MAX_TURNS/);
+	});
+
+	test("is refused where nobody is", async (t) => {
+		const pi = await host(t, {});
+		const { stderr } = await pi.print("/turn-limit 50", "/turn-limit save");
+		assert.match(stderr, /^pi-turn-limit: Not saved: only a person can, in a session of their own\.$/m);
+		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
+	});
+
+	test("is refused in a subagent", async (t) => {
+		const root = `${process.pid}.${startOf(process.pid)}.1`;
+		const { pi, said } = await saying(t, { env: { PI_TURN_LIMIT_ROOT: root } }, "50", "save");
+		assert.equal(said[1], "error: Not saved: only a person can, in a session of their own.");
+		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
+	});
+});
+
+/** As the system writes it. */
+function startOf(pid: number): string {
+	return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? "";
+}
+
+test("help names every word", async (t) => {
+	const { said } = await saying(t, {}, "help");
+	for (const word of ["25", "tools", "cost", "tokens", "time", "repeats", "session", "unlimited", "+10", "policy"])
+		assert.match(said[0] ?? "", new RegExp(`^${word.replace("+", "\\+")}`, "m"));
+	for (const word of ["grace", "wrap-up", "save", "default", "advise"])
+		assert.match(said[0] ?? "", new RegExp(`^${word} `, "m"));
+});
+
+test("words mean the same in capitals, and a word alone shows its meter", async (t) => {
+	const { said } = await saying(t, {}, "TOOLS 7", "Tools", "UNLIMITED", "Session", "DEFAULT");
+	assert.equal(said[0], "Tool limit set to 7.");
+	assert.match(said[1] ?? "", /^tool calls +0 of 7 tool calls +\/turn-limit$/);
+	assert.equal(said[2], "Turn limit set to unlimited.");
+	assert.equal(said[3]?.split("\n").length, 3);
+	assert.match(said[4] ?? "", /^Back to the other places\.\n/);
+});
+
+for (const [words, first, last, line] of [
+	["", "turns: 2 of 2", "Last run", /^ [a-z][a-z -]+: \S.*$|^ {3}\(.*\)$/],
+	["help", "/turn-limit:", "help:", /^ \S.*:( .+)?$|^ {3}\S.*$/],
+] as const) {
+	test(`/turn-limit ${words} fits 40 columns: no line is broken`, async (t) => {
+		const env = { PI_TURN_LIMIT_TOOLS: "200", PI_TURN_LIMIT_POLICY: "synthesize", PI_MAX_TURNS: "2" };
+		const pi = await host(t, { model: endless(), env });
+		const tui = await pi.terminal({ cols: 40, rows: 60 });
+		tui.type("go\r");
+		await tui.shows("→ Continue");
+		tui.press("escape");
+		await tui.lacks("Working");
+		tui.type(`/turn-limit ${words}\r`);
+		const screen = await tui.shows(last);
+		const lines = screen
+			.slice(screen.indexOf(` ${first}`), screen.lastIndexOf(` ${last}`))
+			.trimEnd()
+			.split("\n");
+		assert.ok(lines.length > 15, screen);
+		for (const shown of lines) assert.match(shown, line, screen);
+		if (words) return;
+		assert.match(screen, /^ turns: 2 of 2, synthesize\n {3}\(PI_MAX_TURNS\)\n tools: 2 of 200, synthesize\n/m);
+		assert.match(screen, /^ grace: 0 \(default\)$/m);
+	});
+}
+
+test("the library has no file to save to", async (t) => {
+	const { session } = await import("../harness/session.ts");
+	const { turnLimit } = await import("../../src/index.ts");
+	const said: string[] = [];
+	const { prompt } = await session(t, {
+		...{ reply: () => text("done"), extensions: [turnLimit()] },
+		ui: { notify: (message) => void said.push(message) },
+	});
+	await prompt("/turn-limit 50");
+	await prompt("/turn-limit save");
+	assert.equal(said[1], "Not saved: the program that runs this session has limits of its own, and no settings file.");
+});
