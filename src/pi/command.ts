@@ -9,6 +9,7 @@ import { apply } from "./limits.ts";
 import { lastRunText, recalledOutcome } from "./record.ts";
 import { save } from "./save.ts";
 import type { Session } from "./session.ts";
+import { granted } from "./widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, SESSION, WORDS } from "./words.ts";
 
@@ -78,9 +79,8 @@ async function raise(session: Session, id: MeterId, by: number, ctx: Context): P
 		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
-	const { phase, meters } = session.state;
-	const max = bound(phase.name === "idle" && isOfRound(id) ? { ...meters[id], extra: phase.promised[id] } : meters[id]);
-	const round = phase.name === "idle" ? "the next run's first round" : "this round";
+	const max = bound(granted(session.state, id));
+	const round = session.state.phase.name === "idle" ? "the next run's first round" : "this round";
 	const where = isOfRound(id) ? round : "this session";
 	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} in ${where}.`, "info", ctx);
 	session.display.showIdle(session.state, ctx);

@@ -49,15 +49,19 @@ function describe(id: MeterId, meter: Meter, noun: string): string {
 }
 
 function nounOf(id: MeterId): string {
-	const { one, many } = kindOf(id);
-	return one === undefined ? "" : ` ${many}`;
+	return isNamedByNoun(id) ? ` ${kindOf(id).many}` : "";
 }
 
 function nameOf(key: Key): string {
 	const id = meterOf(key);
 	if (id === undefined) return labelOf(key);
-	const { many, one, scope } = kindOf(id);
-	return one === undefined || scope !== "round" ? labelOf(key) : many;
+	return isNamedByNoun(id) ? kindOf(id).many : labelOf(key);
+}
+
+/** An amount whose unit shows itself has a label, and so has what takes a whole phrase to name. */
+function isNamedByNoun(id: MeterId): boolean {
+	const { one, scope, widgetFrom } = kindOf(id);
+	return one !== undefined && scope === "round" && widgetFrom === undefined;
 }
 
 function labelOf(key: Key): string {

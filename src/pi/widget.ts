@@ -77,6 +77,6 @@ export function fraction(id: MeterId, meter: Meter, between: string, spent: numb
 
 /** Between runs, with what was granted for the next round. */
 export function granted({ phase, meters }: State, id: MeterId): Meter {
-	if (phase.name !== "idle") return meters[id];
+	if (phase.name !== "idle" || !isOfRound(id)) return meters[id];
 	return { ...meters[id], extra: phase.promised[id] };
 }
