@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { WORDS } from "../../src/pi/words.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -227,8 +228,7 @@ test("turns and cost run out in the same turn: one question each, and each yes r
 test("/turn-limit cost sets, raises, shows and lifts the limit, and refuses what is no amount", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	const expected = "Invalid cost limit: expected dollars such as 2.50 or $2.50, or unlimited, got";
-	const words =
-		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, policy, grace, advise, default, wrap-up.";
+	const words = `/turn-limit takes ${WORDS}.`;
 	for (const [args, answer] of [
 		["cost", "cost  $0.00 of ∞  default"],
 		["cost +1", "Cost limit is unlimited; there is nothing to raise."],

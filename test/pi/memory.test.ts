@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { endless, host, mark, reloader, text } from "../harness/index.ts";
 import { during } from "../harness/scenes.ts";
-import { leaf, navigator, reply, run, status, turns } from "../settings/status.ts";
+import { leaf, navigator, reply, run, status, turns, UNSET } from "../settings/status.ts";
 
 const chatty = { model: endless(text("done")), session: true };
 
@@ -26,10 +26,7 @@ test("what the command has set holds after a reload", async (t) => {
 		"tool calls": "0 of 70 tool calls, synthesize | /turn-limit",
 		policy: "synthesize | /turn-limit",
 		grace: "3 | /turn-limit",
-		cost: "$0.00 of ∞ | default",
-		"time to answer": "unlimited | default",
-		"wrap-up text": "the built-in one | default",
-		"partial note": "on | default",
+		...UNSET,
 	});
 	assert.deepEqual(rpc.errors, []);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { KEYS } from "../../src/settings/settings.ts";
 import { execFileSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { test } from "node:test";
 import { complete } from "../../src/pi/words.ts";
 import { bash, calls, endless, host, mark, reloader, root, text, type HostOptions } from "../harness/index.ts";
 import { during } from "../harness/scenes.ts";
-import { leaf, navigator, reply, run, status, turns } from "../settings/status.ts";
+import { leaf, navigator, reply, run, status, turns, UNSET } from "../settings/status.ts";
 
 const FILE = "turn-limit.json";
 
@@ -72,13 +73,6 @@ const inCommands = {
 	grace: "1 | /turn-limit",
 };
 
-/** The settings that none of these sources sets. */
-const unset = {
-	cost: "$0.00 of ∞ | default",
-	"wrap-up text": "the built-in one | default",
-	"partial note": "on | default",
-};
-
 // Every combination stands in test/settings/resolve.test.ts; here each source meets its neighbours on a real pi.
 for (const [sources, expected] of [
 	[["user"], inUserFile],
@@ -92,7 +86,7 @@ for (const [sources, expected] of [
 		const pi = await host(t, settings(...sources));
 		const rpc = await pi.rpc();
 		if ((sources as readonly Source[]).includes("command")) for (const args of SOURCES.command) await reply(rpc, args);
-		assert.deepEqual(await status(rpc), { ...unset, ...expected });
+		assert.deepEqual(await status(rpc), { ...UNSET, ...expected });
 		assert.deepEqual(
 			rpc.notifications.filter(({ type }) => type !== "info"),
 			[],
@@ -107,11 +101,19 @@ test("/turn-limit alone is a few aligned lines, also when nothing is set", async
 		`turns           0 of 7 turns       --turn-limit
 tool calls      0 of ∞ tool calls  default
 cost            $0.00 of ∞         default
+tokens          0 of ∞ tokens      default
+time            0s of ∞            default
+repeats         0 of ∞             PI_TURN_LIMIT_REPEATS
+session turns   0 of ∞             default
+session cost    $0.00 of ∞         default
+session tokens  0 of ∞             default
 policy          abort              default
 grace           0                  default
 time to answer  unlimited          default
 wrap-up text    the built-in one   default
-partial note    on                 default`,
+partial note    on                 default
+bell            on                 default
+may repeat      none               default`,
 	);
 });
 
@@ -203,7 +205,7 @@ test("bad values and unknown keys in a file are told in one message, and pi star
 	assert.deepEqual(rpc.notifications, [
 		{
 			message: [
-				`${FILE}: unknown and ignored: "maxturns". Known are maxTurns, maxToolCalls, maxCost, policy, grace, askTimeout, wrapUpMessage, partialNote.`,
+				`${FILE}: unknown and ignored: "maxturns". Known are ${KEYS.join(", ")}.`,
 				`maxTurns in ${FILE}: expected a whole number from 0, or unlimited, got -1. Using 6 (PI_MAX_TURNS).`,
 				`maxToolCalls in ${FILE}: expected a whole number from 0, or unlimited, got 1.5. Using unlimited (default).`,
 				`policy in ${FILE}: expected abort or synthesize, got ["abort"]. Using abort (default).`,
@@ -332,7 +334,8 @@ test("what is wrong in a file is said once, whatever the command sets and wherev
 test("a command that means nothing gets the list of valid words and changes nothing", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	const before = await status(rpc);
-	const words = "/turn-limit takes a number, unlimited, +n, tools, cost, policy, grace, advise, default, wrap-up.";
+	const words =
+		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, policy, grace, advise, default, help, save, wrap-up.";
 	for (const bad of ["nonsense", "-1", "1.5", "+0", "++1", "5 6", "wrap-up now", "tools many", "9".repeat(20)]) {
 		assert.ok((await reply(rpc, bad)).endsWith(words), bad);
 	}

@@ -18,6 +18,22 @@ export async function status(rpc: Rpc): Promise<Record<string, string>> {
 	return Object.fromEntries(rows.map(([name = "", ...rest]) => [name, rest.join(" | ")]));
 }
 
+/** The rows of a fresh pi in the sandbox that tests of the other settings leave as they are. */
+export const UNSET = {
+	cost: "$0.00 of ∞ | default",
+	tokens: "0 of ∞ tokens | default",
+	time: "0s of ∞ | default",
+	repeats: "0 of ∞ | PI_TURN_LIMIT_REPEATS",
+	"session turns": "0 of ∞ | default",
+	"session cost": "$0.00 of ∞ | default",
+	"session tokens": "0 of ∞ | default",
+	"time to answer": "unlimited | default",
+	"wrap-up text": "the built-in one | default",
+	"partial note": "on | default",
+	"may repeat": "none | default",
+	bell: "on | default",
+};
+
 /** The row of the turns in the status. */
 export async function turns(rpc: Rpc): Promise<string | undefined> {
 	return (await status(rpc))["turns"];
