@@ -11,7 +11,7 @@ process.env["TMPDIR"] = import.meta.dirname;
 const FILES = {
 	core: [
 		...["core/unit", "core/meters", "core/gate", "core/limits", "core/wrap-up", "core/final-pass"],
-		...["core/company", "core/words"],
+		...["core/company", "core/words", "core/repeats", "core/scopes"],
 	],
 	settings: ["settings/settings", "settings/resolve", "settings/places", "settings/supplied", "settings/schema"],
 	properties: ["settings/properties", "spec/promises", "spec/model"],

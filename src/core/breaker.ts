@@ -16,6 +16,7 @@ import {
 	setMax,
 	setPolicy,
 	softLimit,
+	startsAfresh,
 } from "./limit.ts";
 import {
 	type AmountId,
@@ -64,7 +65,7 @@ export function transition(state: State, event: Event): Step {
 		case "charged":
 			return [charge(state, event.amounts), []];
 		case "limit_set":
-			return setLimit(state, event.meter, setMax(event.meter, state.meters[event.meter], event.max), 0);
+			return changeLimit(state, event.meter, event.max);
 		case "limit_raised":
 			return raiseLimit(state, event.meter, event.by);
 		case "policy_set":
@@ -74,7 +75,7 @@ export function transition(state: State, event: Event): Step {
 		case "exempt_set":
 			return [{ ...state, exempt: event.exempt }, []];
 		case "counted":
-			return [{ ...state, meters: perMeter((id) => recount(state.meters[id], event.used[id])) }, []];
+			return [phase.name === "idle" ? recount(state, event.used) : state, []];
 		default:
 			return isBusy(state) ? transitionRun(state, event) : [state, []];
 	}
@@ -137,19 +138,25 @@ function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>
 	return withRun({ ...state, meters }, phase, { spent: { ...spent, ...sum } });
 }
 
-function recount(meter: Meter, used: number | undefined): Meter {
-	return used === undefined ? meter : { ...meter, used };
+function recount(state: State, used: Readonly<Partial<PerMeter<number>>>): State {
+	return { ...state, meters: perMeter((id) => ({ ...state.meters[id], used: used[id] ?? state.meters[id].used })) };
 }
 
-/** Cuts off what is under way, where nobody can be asked and no answer is due. */
+/** Cuts off what is under way, where nobody can be asked and no answer is due. What is under way is counted already. */
 function runOut(state: Busy, id: MeterId): Step {
 	const meter = state.meters[id];
+	const isAmount = kindOf(id).known === "after";
 	const isCut = state.phase.name === "running" && !state.attended && meter.limit.policy === "abort";
-	if (!isCut || !isReached(meter)) return [state, []];
+	if (!isAmount || !isCut || !isReached(meter)) return [state, []];
 	return stop(state, { kind: "exhausted", cut: true, ...trip(state, id) }, { type: "abort" });
 }
 
 // Limits
+
+function changeLimit(state: State, id: MeterId, max: Max): Step {
+	const meter = state.meters[id];
+	return setLimit(startsAfresh(id, meter, max) ? gate.restart(state, id) : state, id, setMax(id, meter, max), 0);
+}
 
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
@@ -164,7 +171,7 @@ function raiseLimit(state: State, id: MeterId, by: number): Step {
  */
 function setLimit(state: State, id: MeterId, meter: Meter, promised: number): Step {
 	const { phase } = state;
-	const next = withMeter(meter.used < state.meters[id].used ? gate.rearm(state, id) : state, id, meter);
+	const next = withMeter(state, id, meter);
 	switch (phase.name) {
 		case "idle":
 			return [{ ...next, phase: { ...phase, promised: { ...phase.promised, [id]: promised } } }, []];

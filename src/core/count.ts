@@ -1,15 +1,6 @@
 /** Counting: what a request adds to the meters, once the gate has admitted it. */
 import { isOfRound, type Meter } from "./limit.ts";
-import {
-	type Call,
-	concerns,
-	type Gate,
-	kindOf,
-	type MeterId,
-	perMeter,
-	perRunMeter,
-	type RunMeterId,
-} from "./meters.ts";
+import { type Call, concerns, type Gate, kindOf, type MeterId, perMeter, perRunMeter } from "./meters.ts";
 import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
 import { extend, repetitions } from "./streak.ts";
 
@@ -37,7 +28,7 @@ export function countAdmitted(
 	change: Partial<Run>,
 ): State {
 	const spent = addTo(phase.run.spent, state, gate, call);
-	const passes = phase.run.passes.filter((id) => !concerns(id, gate, call));
+	const passes = phase.run.passes.filter((id) => !isCheckedFor(state, id, gate, call));
 	return withRun(count(state, gate, call), phase, { ...change, spent, passes });
 }
 
@@ -53,10 +44,13 @@ function counted(state: State, id: MeterId, gate: Gate, call: Call | undefined):
 }
 
 function addTo(spent: Run["spent"], state: State, gate: Gate, call: Call | undefined): Run["spent"] {
-	const more = (id: RunMeterId): number => counted(state, id, gate, call).used - state.meters[id].used;
-	const sum = perRunMeter((id) => spent[id] + more(id));
-	const repeats = Math.max(spent.repeats, counted(state, "repeats", gate, call).used);
-	return { ...spent, ...sum, repeats };
+	const sum = perRunMeter((id) => {
+		const { used } = counted(state, id, gate, call);
+		const more = used - state.meters[id].used;
+		// Repetitions do not add up: a run has its longest streak.
+		return id === "repeats" && more > 0 ? Math.max(spent[id], used) : spent[id] + more;
+	});
+	return { ...spent, ...sum };
 }
 
 /** The state in which `call` is one more in a row; the meter tells how many like it were before. */

@@ -144,15 +144,18 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 function continueRun(state: State, run: Run, id: MeterId): Busy {
 	const spent = { ...run.spent, continuations: run.spent.continuations + 1 };
 	const passes = [...run.passes, id];
-	const next = withMeter(rearm(state, id), id, grantMore(id, state.meters[id]));
-	const calls = id === "repeats" ? NO_STREAK : state.calls;
-	return { ...next, calls, phase: { name: "running", run: { ...run, spent, passes, advised: undefined } } };
+	const next = withMeter(restart(state, id), id, grantMore(id, state.meters[id]));
+	return { ...next, phase: { name: "running", run: { ...run, spent, passes, advised: undefined } } };
 }
 
-/** The new round of a meter has a wrap-up of its own; one that the person asked for is still due. */
-export function rearm(state: State, id: MeterId): State {
+/** The new round of a meter has a wrap-up and a streak of its own; a wrap-up that the person asked for is still due. */
+export function restart(state: State, id: MeterId): State {
 	const isAbout = typeof state.advice === "object" && state.advice.given === id;
-	return isAbout ? { ...state, advice: "armed" } : state;
+	return {
+		...state,
+		advice: isAbout ? "armed" : state.advice,
+		calls: id === "repeats" ? NO_STREAK : state.calls,
+	};
 }
 
 /** The limit that keeps the request from passing, the widest scope first. */

@@ -59,9 +59,12 @@ export function read(meter: Meter): Reading {
 }
 
 /** From unlimited to a number the count of a round restarts; from one number to another it stays. */
+export function startsAfresh(id: MeterId, { limit }: Meter, max: Max): boolean {
+	return isOfRound(id) && limit.max === "unlimited" && max !== "unlimited";
+}
+
 export function setMax(id: MeterId, meter: Meter, max: Max): Meter {
-	const isReEnabled = isOfRound(id) && meter.limit.max === "unlimited" && max !== "unlimited";
-	return { limit: { ...meter.limit, max }, used: isReEnabled ? 0 : meter.used, extra: 0 };
+	return { limit: { ...meter.limit, max }, used: startsAfresh(id, meter, max) ? 0 : meter.used, extra: 0 };
 }
 
 export function setPolicy(meter: Meter, policy: Policy): Meter {

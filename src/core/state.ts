@@ -117,9 +117,9 @@ export type Event =
 	| { readonly type: "message_entered" }
 	/** Amounts that became known. */
 	| { readonly type: "charged"; readonly amounts: Readonly<Partial<Record<AmountId, number>>> }
-	/** What meters have counted before this breaker: a session that is resumed has spent something. */
+	/** What meters have counted before this breaker, told between runs: a session that is resumed has spent something. */
 	| { readonly type: "counted"; readonly used: Readonly<Partial<PerMeter<number>>> }
-	/** The meter reached its limit while a turn or a call is under way, and the host could cut that off. */
+	/** An amount reached its limit while a turn or a call is under way, and the host could cut that off. */
 	| { readonly type: "ran_out"; readonly meter: MeterId }
 	| { readonly type: "answered"; readonly answer: Answer }
 	| { readonly type: "wrap_up_requested" }

@@ -139,6 +139,37 @@ describe("at the limit of repeats", () => {
 		assert.deepEqual(make(run, "P"), ["admit"]);
 	});
 
+	test("a call of an exempt tool does not use up the yes about another call", () => {
+		const run = started({ repeats: 0, attended: true });
+		run.send({ type: "exempt_set", exempt: ["P"] });
+		make(run, "A");
+		run.answer("yes");
+		assert.deepEqual(make(run, "PAA"), [...admitted(2), asks("repeats"), "wait"]);
+	});
+
+	test("a limit after none begins anew", () => {
+		const run = started({ repeats: "unlimited" });
+		make(run, "AAAA");
+		run.set("repeats", 2);
+		assert.deepEqual(make(run, "AAA"), [...admitted(2), "refuse"]);
+	});
+
+	test("a run that makes no call has repeated none, whatever the run before it did", () => {
+		const run = started({});
+		make(run, "AAA");
+		run.finish();
+		assert.equal(run.settle()?.repeats, 3);
+		run.send({ type: "exempt_set", exempt: ["P"] });
+		run.request();
+		make(run, "P");
+		run.finish();
+		assert.equal(run.settle()?.repeats, 0);
+		run.request();
+		make(run, "A");
+		run.finish();
+		assert.equal(run.settle()?.repeats, 4);
+	});
+
 	test("a limit of 0 asks before every call", () => {
 		const run = started({ repeats: 0, attended: true });
 		assert.deepEqual(make(run, "A"), [asks("repeats"), "wait"]);
@@ -160,6 +191,12 @@ describe("time that runs out in the middle of a turn", () => {
 		assert.deepEqual(run.send({ type: "ran_out", meter: "time" }), [{ type: "abort" }]);
 		const ended = run.settle();
 		assert.deepEqual(ended?.kind === "exhausted" && [ended.cut, ended.meter, ended.limit], [true, "time", 10]);
+	});
+
+	test("a count that is reached cuts off nothing, because its last request is under way", () => {
+		const run = started({ turns: 1 });
+		assert.deepEqual(run.send({ type: "ran_out", meter: "turns" }), []);
+		assert.equal(run.phase, "running");
 	});
 
 	test("cuts off nothing while some is left, under synthesize, with a person, or at a question", () => {

@@ -32,6 +32,15 @@ describe("what a session may spend", () => {
 			assert.deepEqual(run.knock("turn", id), [ABORT]);
 		});
 
+		test(`${id}: what was spent before is not told in the middle of a run`, () => {
+			const run = new Driver({ turns: "unlimited", [id]: 1, attended: true }).prompt();
+			run.spend("turn", id, 1);
+			run.knock("turn", id);
+			const { state } = run;
+			run.send({ type: "counted", used: { [id]: 0 } });
+			assert.equal(run.state, state);
+		});
+
 		test(`${id}: a limit that is set counts from the session's beginning`, () => {
 			const run = new Driver({ turns: "unlimited" }).prompt();
 			run.spend("turn", id, 5);

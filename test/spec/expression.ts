@@ -170,6 +170,7 @@ export class Parser {
 			return inner;
 		}
 		if (this.accept("{")) {
+			if (this.accept("}")) return () => [];
 			const items = [this.expression()];
 			while (this.accept(",")) items.push(this.expression());
 			this.expect("}");

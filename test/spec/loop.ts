@@ -3,7 +3,7 @@ import { isEndAwaited } from "../../src/core/gate.ts";
 import { publish } from "../../src/core/outcome.ts";
 import { type Effect, type Event, isClosed, isRetrying, type Request } from "../../src/core/state.ts";
 import { type Input, Sides } from "./sides.ts";
-import type { Act, Reply, World } from "./world.ts";
+import type { Act, Reply, Work, World } from "./world.ts";
 
 /** How often pi repeats a failed request. */
 export const RETRIES = 1;
@@ -24,6 +24,8 @@ export class Loop {
 	/** Messages that a person has typed meanwhile; one of them goes with each request. */
 	#queued = 0;
 	#isAborted = false;
+	/** Time that has passed and is charged at the next request. */
+	#passed = 0;
 	/** Another turn is due, although the model called no tool. */
 	#mustGoOn = false;
 
@@ -58,7 +60,7 @@ export class Loop {
 			if (reply.type === "message") this.#calls(reply.calls);
 			if (reply.type === "aborted") this.#isAborted = true;
 			// pi reports the end of a turn only to those who listened before it.
-			const isHeard = this.#injected.length > 0 || isEndAwaited(this.#sides.state);
+			const isHeard = this.#injected.length + this.#posted.length > 0 || isEndAwaited(this.#sides.state);
 			this.#moment();
 			if (this.#isAborted) {
 				this.#send({ type: "interrupted" });
@@ -82,6 +84,7 @@ export class Loop {
 		if (!isTakenBack && (this.#isAborted || failures > 0)) this.#entered = [];
 		this.#injected = [];
 		this.#posted = [];
+		this.#chargeTime();
 		this.#send({ type: "settled" });
 	}
 
@@ -114,22 +117,30 @@ export class Loop {
 	}
 
 	/** All calls of a batch are decided before the first of them starts. */
-	#calls(calls: readonly number[]): void {
-		const admitted = calls.filter((cost) => {
-			return !this.#isAborted && this.#admit({ type: "tool_call_requested", call: { tool: "work", input: { cost } } });
+	#calls(calls: readonly Work[]): void {
+		const admitted = calls.filter(({ name: tool, args: input }) => {
+			return !this.#isAborted && this.#admit({ type: "tool_call_requested", call: { tool, input } });
 		});
-		for (const cost of admitted) {
+		for (const { name, args } of admitted) {
 			if (this.#isAborted) return;
-			this.log.push("call");
+			this.log.push(name);
 			this.#moment();
-			if (cost > 0) this.#send({ type: "charged", amounts: { cost } });
+			const { time = 0, ...amounts } = args.spends;
+			this.#passed += time;
+			if (Object.keys(amounts).length > 0) this.#send({ type: "charged", amounts });
 		}
+	}
+
+	#chargeTime(): void {
+		if (this.#passed > 0) this.#send({ type: "charged", amounts: { time: this.#passed } });
+		this.#passed = 0;
 	}
 
 	/** Makes a request until it is decided. */
 	#admit(request: Request): boolean {
 		for (;;) {
 			if (this.#isAborted) this.#send({ type: "interrupted" });
+			this.#chargeTime();
 			const { decision, effects } = this.#take(request);
 			this.#ask(effects);
 			if (decision !== "wait") return !this.#isAborted && decision === "admit";
@@ -177,6 +188,7 @@ export class Loop {
 		const moment = this.#sides.send(input);
 		for (const effect of moment.effects) {
 			if (effect.type === "advise") this.#posted.push("advise");
+			if (effect.type === "point_out") this.#posted.push("point_out");
 			if (effect.type === "synthesize") this.#posted.push("demand");
 			if (effect.type === "continue") this.#mustGoOn = true;
 			if (effect.type === "abort" || effect.type === "resume") [this.#posted, this.#injected] = [[], []];

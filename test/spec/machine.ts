@@ -74,6 +74,7 @@ export class Machine {
 	/** `config`, in the scope of every expression. */
 	readonly always: Values;
 	readonly #rules: ReadonlyMap<string, readonly Rule[]>;
+	readonly #meters: ReadonlyMap<string, Instance>;
 
 	constructor(attended: boolean, spec = THE_SPEC) {
 		this.spec = spec;
@@ -81,6 +82,7 @@ export class Machine {
 		const config = Object.fromEntries(Object.entries(spec.config).map(([name, is]) => [name, is({ names: {} })]));
 		this.always = { config: record(config) };
 		this.fire("SessionStarted", { attended });
+		this.#meters = new Map(this.meters.map((meter) => [nameOf(meter), meter]));
 	}
 
 	get session(): Instance {
@@ -91,9 +93,10 @@ export class Machine {
 		return this.session.get("meters") as readonly Instance[];
 	}
 
+	/** By `measure scope`. */
 	meter(name: string): Instance {
-		const found = this.meters.find((meter) => meter.get("name") === name);
-		if (found === undefined) throw new Error(`The spec has no meter ${name}`);
+		const found = this.#meters.get(name);
+		if (found === undefined) throw new Error(`The spec has no meter of ${name}`);
 		return found;
 	}
 
@@ -193,6 +196,11 @@ export class Machine {
 			return [...broken, ...misplaced].map(([name]) => name);
 		});
 	}
+}
+
+/** What a meter measures, and over which scope. */
+export function nameOf(meter: Instance): string {
+	return `${meter.get("measure") as string} ${meter.get("scope") as string}`;
 }
 
 /** Something with fields and nothing else. */

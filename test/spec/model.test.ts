@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { check, REPLAY } from "./check.ts";
-import { setup, weighted } from "./events.ts";
+import { INPUT_GROUPS, setup } from "./events.ts";
 import { readSpec } from "./reader.ts";
 import { type Input, Sides } from "./sides.ts";
 
@@ -11,10 +11,10 @@ import { type Input, Sides } from "./sides.ts";
 const seen = new Set<string>();
 
 class Send implements fc.Command<object, Sides> {
-	readonly input: Input;
+	readonly inputs: readonly Input[];
 
-	constructor(input: Input) {
-		this.input = input;
+	constructor(inputs: readonly Input[]) {
+		this.inputs = inputs;
 	}
 
 	/** Any input may come at any moment: one that has no place must change nothing. */
@@ -23,17 +23,17 @@ class Send implements fc.Command<object, Sides> {
 	}
 
 	run(_model: object, sides: Sides): void {
-		for (const rule of sides.send(this.input).rules) seen.add(rule);
+		for (const input of this.inputs) for (const rule of sides.send(input).rules) seen.add(rule);
 	}
 
 	toString(): string {
-		return JSON.stringify(this.input);
+		return JSON.stringify(this.inputs);
 	}
 }
 
 test("the core takes every event and decides every request as the spec does", async () => {
 	const commands = fc.commands(
-		weighted.map((arbitrary) => arbitrary.map((input) => new Send(input))),
+		INPUT_GROUPS.map((arbitrary) => arbitrary.map((inputs) => new Send(inputs))),
 		{ maxCommands: 50, size: "max", ...(REPLAY.commands === undefined ? {} : { replayPath: REPLAY.commands }) },
 	);
 	const property = fc.property(setup, commands, ({ attended, events }, commands) => {

@@ -1,5 +1,5 @@
 /** The names of the code and those of the spec. */
-import { METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../../src/core/meters.ts";
 import type { Decision, Effect } from "../../src/core/state.ts";
 
 /** `turn_requested` → `TurnRequested`. */
@@ -10,14 +10,17 @@ export function triggerOf(type: string): string {
 		.join("");
 }
 
-/** `toolCalls` → `tool_calls`. */
-export function nameOf(id: MeterId): string {
-	return id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** `toolCalls` → `tool_calls`; a session's meter measures what the round's does. */
+export function measureOf(id: MeterId): string {
+	return kindOf(id).of.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+/** `tool_calls per_round`: what a meter measures, and over which scope. */
+export const NAMES: PerMeter<string> = perMeter((id) => `${measureOf(id)} per_${kindOf(id).scope}`);
+
 export function idOf(name: string): MeterId {
-	const id = METER_IDS.find((id) => nameOf(id) === name);
-	if (id === undefined) throw new Error(`The table has no meter ${name}`);
+	const id = METER_IDS.find((id) => NAMES[id] === name);
+	if (id === undefined) throw new Error(`The table has no meter of ${name}`);
 	return id;
 }
 
@@ -26,6 +29,7 @@ export const CONSEQUENCES = {
 	ask: "ContinuationRequested",
 	close_question: "QuestionClosed",
 	advise: "WrapUpAdvised",
+	point_out: "CirclePointedOut",
 	synthesize: "AnswerDemanded",
 	resume: "WorkResumed",
 	continue: "TurnDemanded",

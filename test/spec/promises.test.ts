@@ -6,14 +6,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
-import { type Gate, concerns, kindOf, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
+import {
+	type Call,
+	concerns,
+	type Gate,
+	kindOf,
+	METER_IDS,
+	type MeterId,
+	perMeter,
+	perRunMeter,
+	RUN_METER_IDS,
+	type RunMeterId,
+} from "../../src/core/meters.ts";
 import type { Outcome, OutcomeKind, Spent } from "../../src/core/outcome.ts";
 import { type Effect, type FailedTurn, isRetrying, isTurnOpen, type State } from "../../src/core/state.ts";
 import { check } from "./check.ts";
-import { setup, weighted } from "./events.ts";
+import { circles, streakOf } from "./circles.ts";
+import { sequence, setup } from "./events.ts";
 import { fresh, type Input, isRequest, type Moment, Sides, take } from "./sides.ts";
 
-const sequences = fc.array(fc.oneof(...weighted), { maxLength: 60, size: "max" });
+const sequences = sequence(60);
 
 /** Holds for every sequence; some promises are about sequences without certain inputs. */
 function promise(
@@ -38,10 +50,30 @@ function promise(
 
 const CHANGES: readonly Input["type"][] = ["limit_set", "limit_raised"];
 
-const COUNTS = METER_IDS.filter((id) => kindOf(id).known === "before");
+/** Meters that add up; of repetitions the present streak counts. */
+const SUMS = METER_IDS.filter((id) => id !== "repeats");
+const COUNTS = SUMS.filter((id) => kindOf(id).known === "before");
+const [OVER_ROUND, OVER_SESSION] = (["round", "session"] as const).map((scope) =>
+	METER_IDS.filter((id) => kindOf(id).scope === scope),
+) as [MeterId[], MeterId[]];
+
+function isOfRound(id: MeterId): boolean {
+	return OVER_ROUND.includes(id);
+}
 
 function nothing(): { -readonly [K in keyof Spent]: Spent[K] } {
-	return { ...perMeter(() => 0), continuations: 0 };
+	return { ...perRunMeter(() => 0), continuations: 0 };
+}
+
+function bound({ meters }: State, id: MeterId): number {
+	const { limit, extra } = meters[id];
+	return limit.max === "unlimited" ? Infinity : limit.max + extra;
+}
+
+/** What an input charges to the meters that measure it. */
+function chargeOf(input: Input, id: MeterId): number {
+	const amounts: Partial<Record<RunMeterId, number>> = input.type === "charged" ? input.amounts : {};
+	return amounts[kindOf(id).of] ?? 0;
 }
 
 function spent({ phase }: State): Spent {
@@ -95,7 +127,7 @@ function isReEnabled({ before, input }: Moment, id: MeterId): boolean {
 
 /** The count of a meter begins again. */
 function opensRound(moment: Moment, id: MeterId): boolean {
-	return refills(moment) || continues(moment, id) || isReEnabled(moment, id);
+	return isOfRound(id) && (refills(moment) || continues(moment, id) || isReEnabled(moment, id));
 }
 
 /** The repetition of a failed turn. */
@@ -108,8 +140,13 @@ function isRetry({ before: { phase }, input }: Moment): boolean {
 function isAt(moment: Moment, id: MeterId): boolean {
 	const { input } = moment;
 	if (!isRequest(input) || isRetry(moment)) return false;
-	const [gate, call]: [Gate, object?] = input.type === "turn_requested" ? ["turn"] : ["call", input.call];
-	return concerns(id, gate, call as never);
+	const [gate, call]: [Gate, Call?] = input.type === "turn_requested" ? ["turn"] : ["call", input.call];
+	return concerns(id, gate, call) && !(id === "repeats" && isExempt(moment));
+}
+
+/** A call of a tool whose calls may repeat. */
+function isExempt({ before, input }: Moment): boolean {
+	return input.type === "tool_call_requested" && before.exempt.includes(input.call.tool);
 }
 
 /** A request at a gate of the meter while nothing is decided yet. */
@@ -124,15 +161,49 @@ function isFinal({ after }: Moment): boolean {
 	return after.phase.name === "finishing";
 }
 
-/** Counted along: the round of one meter. */
-function roundAfter(moment: Moment, id: MeterId, before: number): number {
+/** Counted along: one meter that adds up. */
+function countAfter(moment: Moment, id: MeterId, before: number): number {
 	const { input, decision, after } = moment;
+	if (isCarriedOver(moment, id)) return moment.input.used[id];
 	const n = opensRound(moment, id) ? 0 : before;
-	if (kindOf(id).known === "after") {
-		const amounts: Partial<Record<MeterId, number>> = input.type === "charged" ? input.amounts : {};
-		return n + (amounts[id] ?? 0);
+	if (kindOf(id).known === "after") return n + chargeOf(input, id);
+	const isOnTop = after.phase.name === "finishing" && isOfRound(id);
+	return decision === "admit" && isAt(moment, id) && !isOnTop ? n + 1 : n;
+}
+
+/** The count of a session that is resumed. */
+function isCarriedOver(
+	moment: Moment,
+	id: MeterId,
+): moment is Moment & { readonly input: { readonly used: Readonly<Record<MeterId, number>> } } {
+	const { before, input } = moment;
+	return before.phase.name === "idle" && input.type === "counted" && input.used[id] !== undefined;
+}
+
+/** Counted along: the calls in a row. */
+class Row {
+	calls: readonly Call[] = [];
+	/** A call that went on in circles was refused. */
+	isWarned = false;
+	/** Of the last call: how often there was what it completes; if it did not pass, how often there was before it. */
+	streak = 0;
+
+	take(moment: Moment): void {
+		if (opensRound(moment, "repeats")) [this.calls, this.isWarned, this.streak] = [[], false, 0];
+		const { before, input, decision } = moment;
+		const isOpen = before.phase.name === "idle" || before.phase.name === "running";
+		if (input.type !== "tool_call_requested" || !isOpen || isExempt(moment)) return;
+		const calls = [...this.calls, input.call];
+		this.streak = streakOf(calls) - (decision === "admit" ? 0 : 1);
+		if (decision === "wait") return;
+		this.calls = calls;
+		this.isWarned = isRefusedFirst(moment) || (this.isWarned && circles(calls));
 	}
-	return decision === "admit" && isAt(moment, id) && after.phase.name !== "finishing" ? n + 1 : n;
+}
+
+/** A call that is refused although the run goes on. */
+function isRefusedFirst({ input, decision, after }: Moment): boolean {
+	return input.type === "tool_call_requested" && decision === "refuse" && after.phase.name === "running";
 }
 
 promise("NothingPassesWithoutAnAdmit: a request gets one decision, and only an admitted one is counted", (moments) => {
@@ -141,7 +212,9 @@ promise("NothingPassesWithoutAnAdmit: a request gets one decision, and only an a
 		assert.equal(decision !== undefined, isRequest(input));
 		if (decision === "admit") continue;
 		for (const id of COUNTS) {
-			assert.ok(after.meters[id].used <= before.meters[id].used);
+			assert.ok(after.meters[id].used <= before.meters[id].used || isCarriedOver(moment, id));
+		}
+		for (const id of RUN_METER_IDS.filter((id) => kindOf(id).known === "before")) {
 			assert.ok((endOf(moment) ?? spent(after))[id] <= spent(before)[id]);
 		}
 		assert.ok(isOpen(before) || !isOpen(after), "a turn begins without an admit");
@@ -149,18 +222,18 @@ promise("NothingPassesWithoutAnAdmit: a request gets one decision, and only an a
 });
 
 promise(
-	"NMeansN: a request passes as long as less than N is spent in the round",
+	"NMeansN: a request passes as long as less than N is spent",
 	(moments) => {
-		for (const id of METER_IDS) {
+		for (const id of SUMS) {
 			let n = 0;
 			let isPassed = false;
 			for (const moment of moments) {
-				const { max } = moment.after.meters[id].limit;
+				const max = bound(moment.after, id);
 				const used = opensRound(moment, id) ? 0 : n;
-				n = roundAfter(moment, id, n);
+				n = countAfter(moment, id, n);
 				assert.equal(moment.after.meters[id].used, n);
 				if (continues(moment, id)) isPassed = true;
-				if (max !== "unlimited" && max > 0) {
+				if (max > 0) {
 					if (gatedBy(moment) === id) assert.ok(used >= max, `gated at ${used} of ${max} ${id}`);
 					if (gatedBy(moment) === id && id === "turns") assert.equal(used, max);
 					const isAdmitted = moment.decision === "admit" && isOpenRequest(moment, id);
@@ -180,7 +253,7 @@ promise(
 		for (const id of METER_IDS) {
 			let yes = 0;
 			for (const moment of moments) {
-				if (moment.after.meters[id].limit.max !== 0) continue;
+				if (bound(moment.after, id) !== 0) continue;
 				if (continues(moment, id)) yes = 1;
 				const isAdmitted = isOpenRequest(moment, id) && moment.decision === "admit" && !isFinal(moment);
 				if (isAdmitted) assert.equal(yes, 1);
@@ -195,20 +268,124 @@ promise(
 promise("GateCountsNothing: a request that waits, is refused or is aborted is not counted", (moments) => {
 	for (const moment of moments) {
 		if (moment.decision === undefined || moment.decision === "admit") continue;
-		for (const id of METER_IDS) {
-			assert.equal(moment.after.meters[id].used, refills(moment) ? 0 : moment.before.meters[id].used);
-			assert.equal(spent(moment.after)[id], spent(moment.before)[id]);
+		for (const id of SUMS) {
+			assert.equal(moment.after.meters[id].used, opensRound(moment, id) ? 0 : moment.before.meters[id].used);
+		}
+		assert.deepEqual(spent(moment.after), spent(moment.before));
+	}
+});
+
+promise("MetersAreIndependent: a yes makes room on its own meter alone", (moments) => {
+	for (const moment of moments) {
+		for (const id of METER_IDS.filter((id) => continues(moment, id))) {
+			const { before, after } = moment;
+			if (isOfRound(id)) assert.deepEqual([after.meters[id].used, after.meters[id].extra], [0, 0]);
+			else assert.ok(before.meters[id].used === after.meters[id].used && after.meters[id].used < bound(after, id));
+			for (const other of METER_IDS) if (other !== id) assert.equal(after.meters[other], before.meters[other]);
 		}
 	}
 });
 
-promise("MetersAreIndependent: a yes clears its own meter alone", (moments) => {
+promise("WidestScopeFirst: a round's limit does not act where a session's keeps the same request back", (moments) => {
 	for (const moment of moments) {
-		for (const id of METER_IDS.filter((id) => continues(moment, id))) {
-			const { before, after } = moment;
-			assert.deepEqual([after.meters[id].used, after.meters[id].extra], [0, 0]);
-			for (const other of METER_IDS) if (other !== id) assert.equal(after.meters[other], before.meters[other]);
+		const { before, input, after } = moment;
+		const { name } = before.phase;
+		const id = gatedBy(moment);
+		const isAtTurn = input.type === "turn_requested" || input.type === "turn_ended";
+		const isChecked = isContinued(moment) || (isAtTurn && (name === "idle" || name === "running"));
+		if (id === undefined || !isOfRound(id) || !isChecked || after.phase.name === "idle") continue;
+		// A turn of the final pass that begins here is counted already.
+		const { meters } = isContinued(moment) ? after : before;
+		const { passes } = after.phase.run;
+		for (const wider of OVER_SESSION) {
+			assert.ok(meters[wider].used < bound(after, wider) || passes.includes(wider), `${id} before ${wider}`);
 		}
+	}
+});
+
+promise("SessionsCountOn: no prompt, no yes and no limit clears the count of a session", (moments) => {
+	for (const id of OVER_SESSION) {
+		let n = 0;
+		for (const moment of moments) {
+			const before = n;
+			n = countAfter(moment, id, n);
+			assert.equal(moment.after.meters[id].used, n);
+			assert.ok(n >= before || isCarriedOver(moment, id));
+		}
+	}
+});
+
+promise("SessionsGrantATenth: a yes grants it on top of what is spent, and what is granted lasts", (moments) => {
+	for (const id of OVER_SESSION) {
+		let extra = 0;
+		for (const moment of moments) {
+			const { before, input, after } = moment;
+			const { limit, used } = before.meters[id];
+			const isLimited = limit.max !== "unlimited";
+			const over = Math.max(0, used - bound(before, id));
+			if (continues(moment, id)) extra += over + Math.max(1, Math.ceil(Number(limit.max) / 10));
+			if (input.type === "limit_raised" && input.meter === id && isLimited) extra += over + input.by;
+			if (input.type === "limit_set" && input.meter === id) extra = 0;
+			assert.equal(after.meters[id].extra, extra);
+		}
+	}
+});
+
+promise("CirclesAreCounted: the streak is counted as it comes, and its limit acts once it is reached", (moments) => {
+	const row = new Row();
+	for (const moment of moments) {
+		const { before, input, decision, after } = moment;
+		row.take(moment);
+		assert.equal(after.meters.repeats.used, row.streak);
+		const isGated = gatedBy(moment) === "repeats" || isRefusedFirst(moment);
+		if (input.type !== "tool_call_requested" || before.phase.name !== "running") continue;
+		const isBelow = row.streak - (decision === "admit" ? 1 : 0) < bound(before, "repeats");
+		if (isGated) assert.ok(!isBelow && !isExempt(moment));
+		const mayPass = isBelow || isExempt(moment) || before.phase.run.passes.includes("repeats");
+		if (decision === "admit") assert.ok(mayPass);
+	}
+});
+
+promise("CirclesAreRefusedFirst: the limit acts on a run that nobody watches only after a refusal", (moments) => {
+	const row = new Row();
+	for (const moment of moments) {
+		const { before, input, effects } = moment;
+		const isKnown = input.type === "tool_call_requested" && row.isWarned && circles([...row.calls, input.call]);
+		row.take(moment);
+		if (before.attended || input.type !== "tool_call_requested") continue;
+		if (gatedBy(moment) === "repeats") assert.ok(isKnown);
+		if (isRefusedFirst(moment)) assert.ok(!isKnown && effects.length === 0);
+	}
+});
+
+promise("CirclesArePointedOut: once, at the third repetition, if the limit is higher", (moments) => {
+	const row = new Row();
+	for (const moment of moments) {
+		const { before, input, decision, effects } = moment;
+		row.take(moment);
+		const max = bound(before, "repeats");
+		const isThird = decision === "admit" && row.streak === 3 && max > 3 && max < Infinity;
+		const isCall = input.type === "tool_call_requested" && before.phase.name === "running" && !isExempt(moment);
+		const expected = isThird && isCall ? [{ type: "point_out", call: input.call, times: 3 }] : [];
+		assert.deepEqual(
+			effects.filter(({ type }) => type === "point_out"),
+			expected,
+		);
+	}
+});
+
+promise("OnlyAmountsAreCut: under abort, with nobody to ask, once their limit is reached", (moments) => {
+	for (const { before, input, effects, after } of moments) {
+		if (input.type !== "ran_out") continue;
+		const { used, limit } = before.meters[input.meter];
+		const isAlone = before.phase.name === "running" && !before.attended && limit.policy === "abort";
+		const isCut = isAlone && kindOf(input.meter).known === "after" && used >= bound(before, input.meter);
+		if (!isCut) assert.equal(after, before);
+		assert.deepEqual(effects, isCut ? [{ type: "abort" }] : []);
+		if (!isCut) continue;
+		const trip = { meter: input.meter, limit: bound(before, input.meter) };
+		const verdict = { kind: "exhausted", cut: true, ...trip };
+		assert.deepEqual(after.phase, { name: "stopped", run: before.phase.run, verdict });
 	}
 });
 
@@ -221,7 +398,7 @@ promise(
 				if (before.meters[id].limit.max !== "unlimited") continue;
 				assert.notEqual(gatedBy(moment), id);
 				if (after.meters[id].limit.max !== "unlimited") continue;
-				assert.equal(after.meters[id].used, roundAfter(moment, id, before.meters[id].used));
+				if (id !== "repeats") assert.equal(after.meters[id].used, countAfter(moment, id, before.meters[id].used));
 			}
 		}
 	},
@@ -230,12 +407,10 @@ promise(
 promise("AmountsStopNothing: a charge adds to its meter in every phase and does nothing else", (moments) => {
 	for (const { before, input, effects, after } of moments) {
 		if (input.type !== "charged") continue;
-		const amounts: Partial<Record<MeterId, number>> = input.amounts;
-		const charged = perMeter((id) => amounts[id] ?? 0);
 		assert.deepEqual(effects, []);
-		const meters = perMeter((id) => ({ ...before.meters[id], used: before.meters[id].used + charged[id] }));
+		const meters = perMeter((id) => ({ ...before.meters[id], used: before.meters[id].used + chargeOf(input, id) }));
 		const { phase } = before;
-		const sum = { ...spent(before), ...perMeter((id) => spent(before)[id] + charged[id]) };
+		const sum = { ...spent(before), ...perRunMeter((id) => spent(before)[id] + chargeOf(input, id)) };
 		const expected = phase.name === "idle" ? phase : { ...phase, run: { ...phase.run, spent: sum } };
 		assert.deepEqual(after, { ...before, meters, phase: expected });
 	}
@@ -277,10 +452,11 @@ promise(
 		for (const moment of moments) {
 			const { before, input, after } = moment;
 			if (input.type === "prompted" && before.phase.name === "idle") isPrompted = true;
-			for (const id of METER_IDS) {
+			for (const id of OVER_ROUND) {
 				const isCleared = after.meters[id].used < before.meters[id].used;
-				if (isCleared) assert.ok((startsRun(moment) && isPrompted) || continues(moment, id) || isReEnabled(moment, id));
-				if (startsRun(moment) && isPrompted) assert.equal(after.meters[id].used, roundAfter(moment, id, 0));
+				const isClearing = (startsRun(moment) && isPrompted) || continues(moment, id) || isReEnabled(moment, id);
+				if (isCleared) assert.ok(isClearing || (id === "repeats" && input.type === "tool_call_requested"));
+				if (startsRun(moment) && isPrompted) assert.equal(after.meters[id].used, countAfter(moment, id, 0));
 			}
 			if (startsRun(moment)) isPrompted = false;
 		}
@@ -344,8 +520,8 @@ promise("OneAdvicePerRound: again only if the person asks for it or a compaction
 	let isWanted = false;
 	for (const moment of moments) {
 		const { before, input, effects } = moment;
-		if (given !== undefined && opensRound(moment, given)) given = undefined;
-		if (refills(moment)) isWanted = false;
+		if (given !== undefined && (opensRound(moment, given) || continues(moment, given))) given = undefined;
+		if (refills(moment)) [given, isWanted] = [undefined, false];
 		const { name } = before.phase;
 		if (input.type === "wrap_up_requested" && (name === "running" || name === "asking")) isWanted = true;
 		const advice = effects.find((effect) => effect.type === "advise");
@@ -418,15 +594,19 @@ promise("FailsClosed: a breaker that fails in a run stops and aborts it", (momen
 promise("OneOutcomePerRun: with what the run itself has spent", (moments) => {
 	let own: ReturnType<typeof nothing> | undefined;
 	let isAdvised = false;
+	const row = new Row();
 	for (const moment of moments) {
+		row.take(moment);
 		const { input, decision } = moment;
 		if (startsRun(moment)) [own, isAdvised] = [nothing(), false];
 		const end = endOf(moment);
 		assert.equal(end !== undefined, own !== undefined && moment.after.phase.name === "idle");
 		if (own === undefined) continue;
-		for (const id of COUNTS) if (decision === "admit" && isAt(moment, id)) own[id]++;
-		const amounts: Partial<Record<MeterId, number>> = input.type === "charged" ? input.amounts : {};
-		for (const id of METER_IDS) own[id] += amounts[id] ?? 0;
+		for (const id of RUN_METER_IDS) {
+			const isCounted = decision === "admit" && kindOf(id).known === "before" && isAt(moment, id);
+			if (isCounted) own[id] = id === "repeats" ? Math.max(own[id], row.streak) : own[id] + 1;
+			own[id] += chargeOf(input, id);
+		}
 		if (isContinued(moment)) [own.continuations, isAdvised] = [own.continuations + 1, false];
 		if (isAdvice(moment)) isAdvised = true;
 		if (end) assert.deepEqual({ ...end, ...own, advised: isAdvised }, end);

@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { decide, transition } from "../../src/core/breaker.ts";
 import { softLimit } from "../../src/core/limit.ts";
-import { kindOf, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
+import { type Call, kindOf, METER_IDS, type MeterId, perMeter, perRunMeter } from "../../src/core/meters.ts";
 import { refusalsInARow } from "../../src/core/run.ts";
 import { create, type Decision, type Effect, type Event, type Request, type State } from "../../src/core/state.ts";
 import { defaults, KEY_OF } from "../../src/settings/settings.ts";
+import { echoes, LENGTHS } from "./circles.ts";
 import type { Instance, Value } from "./expression.ts";
-import { type Consequence, Machine, record } from "./machine.ts";
-import { CONSEQUENCES, DECISIONS, idOf, nameOf, triggerOf } from "./names.ts";
+import { type Consequence, Machine, nameOf, record } from "./machine.ts";
+import { CONSEQUENCES, DECISIONS, idOf, measureOf, NAMES, triggerOf } from "./names.ts";
 
 /** An event or a request. */
 export type Input = Event | Request;
@@ -75,7 +76,7 @@ export class Sides {
 		same(refusalsInARow(after), this.machine.session.get("refusals_in_a_row"), `the refusals after ${type}`);
 		for (const id of METER_IDS) {
 			const isShort = after.meters[id].used >= (softLimit(id, after.meters[id], after.grace) ?? Infinity);
-			same(isShort, this.machine.meter(nameOf(id)).get("short"), `whether ${id} are short after ${type}`);
+			same(isShort, of(this.machine, id).get("short"), `whether ${id} are short after ${type}`);
 		}
 		same(this.machine.violations(), [], `the invariants after ${type}`);
 		return { ...moment, rules };
@@ -93,15 +94,26 @@ function same(actual: unknown, expected: unknown, about: string): void {
 function toSpec(values: Readonly<Record<string, unknown>>, machine: Machine): Record<string, Value> {
 	return Object.fromEntries(
 		Object.entries(values).map(([name, value]) => {
-			if (name === "meter") return [name, machine.meter(nameOf(value as MeterId))];
-			if (name === "amounts") return ["charges", charges(value as Readonly<Record<string, number>>, machine)];
+			if (name === "meter") return [name, of(machine, value as MeterId)];
+			if (name === "amounts") return ["charges", charges(value as PerId)];
+			if (name === "used") return ["counts", counts(value as PerId, machine)];
 			return [name === "goesOn" ? "goes_on" : name, value === "unlimited" ? null : (value as Value)];
 		}),
 	);
 }
 
-function charges(amounts: Readonly<Record<string, number>>, machine: Machine): Value {
-	return Object.entries(amounts).map(([id, by]) => record({ meter: machine.meter(nameOf(id as MeterId)), by }));
+type PerId = Readonly<Record<MeterId, number>>;
+
+function charges(amounts: PerId): Value {
+	return Object.entries(amounts).map(([id, by]) => record({ measure: measureOf(id as MeterId), by }));
+}
+
+function counts(counted: PerId, machine: Machine): Value {
+	return Object.entries(counted).map(([id, used]) => record({ meter: of(machine, id as MeterId), used }));
+}
+
+function of(machine: Machine, id: MeterId): Instance {
+	return machine.meter(NAMES[id]);
 }
 
 function decisionOf(consequence: string): Decision | undefined {
@@ -111,7 +123,8 @@ function decisionOf(consequence: string): Decision | undefined {
 
 function rowOf(id: MeterId): object {
 	const { gates, known } = kindOf(id);
-	return { id, kind: known === "before" ? "count" : "amount", gates: gates.map((gate) => `before_${gate}`) };
+	const kind = id === "repeats" ? "streak" : known === "before" ? "count" : "amount";
+	return { id, kind, gates: gates.map((gate) => `before_${gate}`) };
 }
 
 // From the spec
@@ -121,8 +134,12 @@ function specRowOf(meter: Instance): object {
 }
 
 /** The core's state, with absent values as undefined and in one order, so that it can be compared. */
-function plain(state: State): unknown {
-	const { phase } = state;
+function plain(core: State): unknown {
+	const { phase } = core;
+	const state = {
+		...core,
+		calls: { ...core.calls, recent: core.calls.recent.map((key) => JSON.parse(key) as unknown) },
+	};
 	if (phase.name === "idle") return { ...state, phase: { ...phase, refused: phase.refused } };
 	const { advised, lastCall, woken, ...run } = phase.run;
 	const passes = METER_IDS.filter((id) => run.passes.includes(id));
@@ -133,23 +150,25 @@ function plain(state: State): unknown {
 function stateOf(machine: Machine): unknown {
 	const { session } = machine;
 	const name = session.get("status");
-	const of = (id: MeterId): Instance => machine.meter(nameOf(id));
 	const meter = (id: MeterId): unknown => {
-		const limit = { max: of(id).get("max") ?? "unlimited", policy: of(id).get("policy") };
-		return { limit, used: of(id).get("used"), extra: of(id).get("extra") };
+		const [max, policy, used, extra] = ["max", "policy", "used", "extra"].map((field) => of(machine, id).get(field));
+		return { limit: { max: max ?? "unlimited", policy }, used, extra };
 	};
 	const refused = session.get("refused_since_stop") ?? undefined;
 	const run = {
 		spent: spentOf(machine),
 		turn: turnOf(session),
-		passes: METER_IDS.filter((id) => of(id).get("passed")),
+		passes: METER_IDS.filter((id) => of(machine, id).get("passed")),
 		advised: meterOf(session.get("advised")),
 		lastCall: session.get("last_call") ?? undefined,
 		woken: refused,
 		refusals: session.get("refusals"),
 	};
 	const phases: Record<string, () => object> = {
-		idle: () => ({ prompted: session.get("prompted"), promised: perMeter((id) => of(id).get("promised")), refused }),
+		idle: () => ({
+			...{ prompted: session.get("prompted"), refused },
+			promised: perMeter((id) => of(machine, id).get("promised")),
+		}),
 		running: () => ({ run }),
 		asking: () => ({
 			...{ run, meter: meterOf(session.get("asked_about")), gate: gateOf(session.get("asked_at")) },
@@ -166,8 +185,21 @@ function stateOf(machine: Machine): unknown {
 		attended: session.get("attended"),
 		grace: session.get("grace"),
 		advice: advice === "given" ? { given: meterOf(session.get("advice_about")) } : advice,
+		calls: streakOf(session),
+		exempt: session.get("exempt"),
 		meters: perMeter(meter),
 		phase: { name, ...phases[name as string]?.() },
+	};
+}
+
+/** What the core keeps of the calls in a row. */
+function streakOf(session: Instance): object {
+	const calls = session.get("calls") as readonly Call[];
+	const recent = calls.slice(-LENGTHS.length).reverse();
+	return {
+		recent: recent.map(({ tool, input }) => [tool, input]),
+		same: LENGTHS.map((length) => echoes(calls, length)),
+		refused: session.get("warned"),
 	};
 }
 
@@ -184,6 +216,8 @@ function effectOf({ name, values }: Consequence, machine: Machine): unknown {
 			return { type, meter: meterOf(values["meter"]) };
 		case CONSEQUENCES.advise:
 			return { type, meter: meterOf(values["meter"]), remaining: values["remaining"] ?? "unlimited" };
+		case CONSEQUENCES.point_out:
+			return { type, call: values["call"], times: values["times"] };
 		case CONSEQUENCES.end: {
 			const { session } = machine;
 			const trip = { meter: meterOf(values["meter"]), limit: values["limit"] ?? "unlimited" };
@@ -200,9 +234,10 @@ function endOf(session: Instance, kind: Value | undefined, trip: { readonly mete
 	switch (kind) {
 		case "declined":
 			return { kind, answered: session.get("answered"), ...trip };
+		case "exhausted":
+			return { kind, ...(session.get("cut") ? { cut: true } : {}), ...trip };
 		case "wrapped_up":
 		case "synthesized":
-		case "exhausted":
 			return { kind, ...trip };
 		case "failed":
 			if (session.get("verdict") === "failed") return { kind, by: "breaker", message: session.get("fault") };
@@ -217,12 +252,12 @@ function tripOf(session: Instance): { readonly meter: MeterId | undefined; reado
 }
 
 function spentOf(machine: Machine): object {
-	const spent = perMeter((id) => machine.meter(nameOf(id)).get("spent"));
+	const spent = perRunMeter((id) => of(machine, id).get("spent"));
 	return { ...spent, continuations: machine.session.get("continuations") };
 }
 
 function meterOf(meter: Value | undefined): MeterId | undefined {
-	return meter ? idOf((meter as Instance).get("name") as string) : undefined;
+	return meter ? idOf(nameOf(meter as Instance)) : undefined;
 }
 
 function gateOf(gate: Value): string {

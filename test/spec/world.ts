@@ -2,7 +2,7 @@
  * Everything around a breaker that acts by itself: a person, a model, another extension. They act by a script, which is
  * read wherever something can happen. So the same script means the same for a real pi and for the loop around the spec.
  */
-import { kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { type AmountId, type Call, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import type { Answer, Event } from "../../src/core/state.ts";
 import type { Input } from "./sides.ts";
 
@@ -20,19 +20,30 @@ export interface Prompt {
 	readonly by: "person" | "extension";
 }
 
-/** The model's reply: its calls, each with its cost, and whether it has text. */
+/** Amounts that a call spends. */
+export type Amounts = Readonly<Partial<Record<AmountId, number>>>;
+
+/** A call of the model; its arguments say what it spends. */
+export interface Work {
+	readonly name: string;
+	readonly args: { readonly path: string; readonly spends: Amounts };
+}
+
+/** The model's reply: its calls, and whether it has text. */
 export type Reply =
 	| { readonly type: "failure" }
 	| { readonly type: "aborted" }
-	| { readonly type: "message"; readonly calls: readonly number[]; readonly hasText: boolean };
+	| { readonly type: "message"; readonly calls: readonly Work[]; readonly hasText: boolean };
 
 export class World {
 	readonly #script: Input[];
 	/** An extension starts one run at most between two prompts, because the breaker pauses before it refuses a second. */
 	#isWoken = false;
 
-	constructor(script: readonly Input[]) {
-		this.#script = [...script];
+	/** Where nobody can be asked, time that runs out cuts off what is under way, whenever that is: no script says so. */
+	constructor(attended: boolean, script: readonly Input[]) {
+		const isTime = (input: Input): boolean => input.type === "charged" && "time" in input.amounts;
+		this.#script = script.filter((input) => attended || !isTime(input));
 	}
 
 	/** Between runs: somebody starts one or does something else; nothing if the script is over. */
@@ -61,16 +72,16 @@ export class World {
 	/** The model is asked: the acts meanwhile, and its reply. A script that is over lets the run end. */
 	request(): { readonly acts: readonly Act[]; readonly reply: Reply } {
 		const acts: Act[] = [];
-		const calls: number[] = [];
+		const calls: Work[] = [];
 		for (let event = this.#script.shift(); event !== undefined; event = this.#script.shift()) {
 			const act: Act | undefined = event.type === "prompted" ? { type: "steer" } : actOf(event);
 			if (act?.type === "abort") return { acts, reply: { type: "aborted" } };
 			if (act !== undefined) acts.push(act);
 			if (event.type === "turn_failed") return { acts, reply: { type: "failure" } };
-			if (event.type === "tool_call_requested") calls.push(0);
-			if (event.type === "charged") calls.push((calls.pop() ?? 0) + (event.amounts.cost ?? 0));
+			if (event.type === "tool_call_requested") calls.push(work(event.call));
+			if (event.type === "charged") calls.push(spending(calls.pop() ?? work(), event.amounts));
 			if (event.type === "turn_ended") {
-				const made = calls.length > 0 ? calls : [0];
+				const made = calls.length > 0 ? calls : [work()];
 				return { acts, reply: { type: "message", calls: event.goesOn ? made : [], hasText: event.concluded === true } };
 			}
 		}
@@ -87,6 +98,18 @@ export class World {
 		}
 		return { type: "answer", answer: "no" };
 	}
+}
+
+function work({ tool, input }: Partial<Call> = {}): Work {
+	const { path = "a" } = (input ?? {}) as { path?: string };
+	return { name: tool ?? "work", args: { path, spends: {} } };
+}
+
+/** The call spends this as well. */
+function spending({ name, args }: Work, amounts: Amounts): Work {
+	const ids = Object.keys({ ...args.spends, ...amounts }) as AmountId[];
+	const sum = ids.map((id) => [id, (args.spends[id] ?? 0) + (amounts[id] ?? 0)]);
+	return { name, args: { ...args, spends: Object.fromEntries(sum) as Amounts } };
 }
 
 function actOf(event: Input | undefined): Act | undefined {
