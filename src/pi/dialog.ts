@@ -30,8 +30,6 @@ export interface Options {
 	readonly signal?: AbortSignal | undefined;
 	/** Rings the terminal's bell once, when the dialog opens. Default: true. */
 	readonly ring?: boolean;
-	/** Milliseconds without a key until answers count, and until a typed answer is taken. */
-	readonly pace?: { readonly quiet: number; readonly typed: number };
 }
 
 interface Asking {
@@ -41,7 +39,9 @@ interface Asking {
 
 type End = Reply | Error;
 
-const PACE = { quiet: 800, typed: 500 };
+/** Milliseconds without a key until answers count, and until a typed answer is taken. */
+const QUIET = 800;
+const TYPED = 500;
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
 export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Reply> {
@@ -153,9 +153,8 @@ class OpenDialog implements Component {
 
 	#wait(): void {
 		const { counts, held } = this.#list;
-		const { quiet, typed } = this.#options.pace ?? PACE;
 		if (counts && !held) this.#pause.cancel();
-		else this.#pause.after(held ? typed : quiet, () => this.#guard(() => this.#press({ type: "pause" })));
+		else this.#pause.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
 	}
 
 	/** Another dialog, or the editor, has the keys. */
