@@ -2,7 +2,6 @@
  * A list of choices in the terminal that nobody answers by accident. An overlay has the keys, because focus comes back
  * to it after another extension's dialog; a widget above the editor shows the list, so the editor stays in sight.
  */
-import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import {
 	type Component,
 	Editor,
@@ -14,11 +13,11 @@ import {
 	Pause,
 	press,
 	readKey,
-	type Tui,
 } from "./keys.ts";
-import { type Choice, type Dialog, leastRows, panel, type View } from "./panel.ts";
+import type { Choice, Dialog, View } from "./panel.ts";
+import { type DialogUI, type Handle, type Screen, Stage } from "./stage.ts";
 
-export type { Choice, Dialog };
+export type { Dialog, DialogUI };
 
 export type Reply =
 	| { readonly kind: "picked"; readonly id: string; readonly text?: string }
@@ -31,33 +30,18 @@ export interface Options {
 	readonly signal?: AbortSignal | undefined;
 	/** Rings the terminal's bell once, when the dialog opens. Default: true. */
 	readonly ring?: boolean;
-	/** Milliseconds without a key until answers count, and until a typed answer is taken. */
-	readonly pace?: { readonly quiet: number; readonly typed: number };
 }
-
-export type DialogUI = Pick<ExtensionUIContext, "custom" | "setWidget" | "getEditorText" | "pasteToEditor" | "theme">;
-
-type Handle = ReturnType<Tui["showOverlay"]>;
 
 interface Asking {
 	readonly choice: Choice;
 	readonly input: InstanceType<Kit["Input"]>;
 }
 
-interface Screen {
-	readonly ui: DialogUI;
-	readonly kit: Kit;
-	readonly tui: Tui;
-	readonly keybindings: Keybindings;
-	readonly settle: (end: Reply | Error) => void;
-}
+type End = Reply | Error;
 
-const PACE = { quiet: 800, typed: 500 };
-
-let opened = 0;
-
-/** Rows around the dialog and the editor: pi's footer, a blank line, another widget. */
-const SURROUNDINGS = 5;
+/** Milliseconds without a key until answers count, and until a typed answer is taken. */
+const QUIET = 800;
+const TYPED = 500;
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
 export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Reply> {
@@ -65,7 +49,7 @@ export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}
 	const kit = await import("@earendil-works/pi-tui");
 	if (options.signal?.aborted) return { kind: "withdrawn" };
 	let open: OpenDialog | undefined;
-	const end = await ui.custom<Reply | Error | undefined>(
+	const end = await ui.custom<End | undefined>(
 		(tui, _theme, keybindings, settle) =>
 			(open = new OpenDialog({ ui, kit, tui, keybindings, settle }, dialog, options)),
 		{ overlay: true, overlayOptions: { anchor: "top-left", width: "100%" }, onHandle: (handle) => open?.shown(handle) },
@@ -78,39 +62,35 @@ export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}
 
 /** The overlay, which gets the keys. If it fails, the dialog fails, and pi goes on. */
 class OpenDialog implements Component {
-	readonly #screen: Screen;
+	readonly #screen: Screen<End>;
 	readonly #dialog: Dialog;
 	readonly #options: Options;
 	readonly #editor: Editor;
-	readonly #widget = `turn-limit:dialog-${++opened}`;
+	readonly #stage: Stage<End>;
 	readonly #pause = new Pause();
 	readonly #answers: readonly (readonly string[])[];
 	readonly #withdraw = (): void => this.#close({ kind: "withdrawn" });
 	#list: List = OPENED;
 	#asking: Asking | undefined;
-	#handle: Handle | undefined;
 	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */
 	#heir: Component | undefined;
 	#hasKeys = false;
 	#isClosed = false;
 
-	constructor(screen: Screen, dialog: Dialog, options: Options) {
+	constructor(screen: Screen<End>, dialog: Dialog, options: Options) {
 		this.#screen = screen;
 		this.#dialog = dialog;
 		this.#options = options;
 		this.#answers = dialog.choices.map(({ typed = [] }) => typed);
 		this.#editor = new Editor(screen.ui, screen.kit, screen.tui);
 		this.#editor.find();
-		const render = (width: number): string[] => this.#draw("widget", width);
-		screen.ui.setWidget(this.#widget, () => ({ render, invalidate() {} }));
+		this.#stage = new Stage(screen, this.#editor, (width) => this.#draw("widget", width));
 		options.signal?.addEventListener("abort", this.#withdraw, { once: true });
 	}
 
 	/** pi has given it the keys. */
 	shown(handle: Handle): void {
-		this.#handle = handle;
-		if (this.#options.ring !== false) this.#screen.tui.terminal.write("\x07");
-		this.#report({ state: "blocked", kind: "question", message: this.#dialog.title });
+		this.#stage.open(handle, this.#dialog.title, this.#options.ring !== false);
 	}
 
 	invalidate(): void {}
@@ -173,9 +153,8 @@ class OpenDialog implements Component {
 
 	#wait(): void {
 		const { counts, held } = this.#list;
-		const { quiet, typed } = this.#options.pace ?? PACE;
 		if (counts && !held) this.#pause.cancel();
-		else this.#pause.after(held ? typed : quiet, () => this.#guard(() => this.#press({ type: "pause" })));
+		else this.#pause.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
 	}
 
 	/** Another dialog, or the editor, has the keys. */
@@ -191,22 +170,12 @@ class OpenDialog implements Component {
 		const editor = this.#editor.find();
 		if (this.#hasKeys || this.#isClosed || !editor) return;
 		this.#heir = editor;
-		this.#handle?.focus();
+		this.#stage.focus();
 	}
 
 	#draw(place: "widget" | "overlay", width: number): string[] {
-		return this.#guard(() => this.#lines(place, width)) ?? [];
-	}
-
-	/** In a terminal that is too low for the dialog and the editor, the dialog covers the editor. */
-	#lines(place: "widget" | "overlay", width: number): string[] {
-		const { ui, kit, tui } = this.#screen;
-		const { rows } = tui.terminal;
-		const view = this.#view();
-		const room = rows - SURROUNDINGS - this.#editor.rows(width);
-		const fits = !view.hasKeys || room >= leastRows(view);
-		if (this.#isClosed || fits !== (place === "widget")) return [];
-		return panel(kit, ui.theme, view, width, fits ? room : rows);
+		if (this.#isClosed) return [];
+		return this.#guard(() => this.#stage.lines(place, this.#view(), width)) ?? [];
 	}
 
 	#view(): View {
@@ -214,12 +183,6 @@ class OpenDialog implements Component {
 		if (!this.#asking) return view;
 		const { choice, input } = this.#asking;
 		return { ...view, input: { asks: choice.asks ?? "", render: (width) => input.render(width) } };
-	}
-
-	/** Lets the terminal show that pi waits. pi itself reports this only of dialogs in the editor's place. */
-	#report(status: object): void {
-		const { terminal }: { terminal: object & { setProgramStatus?: (status: object) => void } } = this.#screen.tui;
-		terminal.setProgramStatus?.({ app: "pi", ...status });
 	}
 
 	#guard<T>(act: () => T): T | undefined {
@@ -231,19 +194,11 @@ class OpenDialog implements Component {
 		}
 	}
 
-	#close(end: Reply | Error): void {
+	#close(end: End): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#pause.cancel();
 		this.#options.signal?.removeEventListener("abort", this.#withdraw);
-		const { ui, tui, settle } = this.#screen;
-		// Before pi 1.5.0 `settle` removes the topmost overlay, which may be another extension's. So it gets an empty one.
-		this.#handle?.hide();
-		const spare = tui.showOverlay({ render: () => [], invalidate() {} }, { nonCapturing: true });
-		settle(end);
-		spare.hide();
-		if (this.#hasKeys && this.#heir) tui.setFocus(this.#heir);
-		this.#report({ state: "working" });
-		ui.setWidget(this.#widget, undefined);
+		this.#stage.close(end, this.#hasKeys ? this.#heir : undefined);
 	}
 }
