@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { mock, test, type TestContext } from "node:test";
+import { Clock } from "../../src/pi/clock.ts";
+
+/** A clock, and a way to let time pass: timers run as they would, every five seconds. */
+function clock(t: TestContext): { clock: Clock; pass: (seconds: number) => void; sleep: (seconds: number) => void } {
+	let now = 0;
+	mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	t.after(() => mock.timers.reset());
+	const pass = (seconds: number): void => {
+		for (let second = 0; second < seconds; second++) {
+			now += 1000;
+			mock.timers.tick(1000);
+		}
+	};
+	return { clock: new Clock(() => now), pass, sleep: (seconds) => (now += 1000 * seconds) };
+}
+
+test("a silent tool of ten minutes counts ten minutes", (t) => {
+	const { clock: it, pass } = clock(t);
+	it.run();
+	pass(600);
+	assert.equal(it.lap(), 600_000);
+	assert.equal(it.lap(), 0);
+});
+
+test("a pause does not count, however long it is and however often it is told of", (t) => {
+	const { clock: it, pass } = clock(t);
+	it.run();
+	pass(1);
+	it.pause();
+	it.pause();
+	pass(900);
+	it.run();
+	it.run();
+	pass(2);
+	assert.equal(it.lap(), 3000);
+});
+
+test("while the machine is suspended nothing counts; a minute without a look still does", (t) => {
+	const { clock: it, pass, sleep } = clock(t);
+	it.run();
+	pass(5);
+	sleep(61);
+	pass(10);
+	assert.equal(it.lap(), 10_000, "the five seconds up to the first look after it are lost with the gap");
+	it.stop();
+	it.run();
+	sleep(60);
+	assert.equal(it.lap(), 60_000);
+});
+
+test("nothing counts and no alarm rings once the run is over", (t) => {
+	const { clock: it, pass } = clock(t);
+	let rang = 0;
+	it.run();
+	it.setAlarm(5000, () => rang++);
+	it.setAlarm(4000, () => rang++);
+	pass(4);
+	assert.equal(rang, 1);
+	it.setAlarm(5000, () => rang++);
+	it.stop();
+	it.lap();
+	pass(60);
+	assert.deepEqual([rang, it.lap()], [1, 0]);
+});
+
+test("fractions of a millisecond add up", () => {
+	let now = 0;
+	const it = new Clock(() => now);
+	it.run();
+	const laps = Array.from({ length: 8 }, () => {
+		now += 0.25;
+		return it.lap();
+	});
+	it.stop();
+	assert.deepEqual(laps, [0, 0, 0, 1, 0, 0, 0, 1]);
+});
