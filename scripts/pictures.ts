@@ -121,7 +121,7 @@ async function status(): Promise<void> {
 		svg(
 			terminal.buffer,
 			"/turn-limit shows where every meter stands and where each setting comes from",
-			22,
+			24,
 			COLS,
 			pi.cwd,
 		),

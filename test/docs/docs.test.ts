@@ -21,7 +21,9 @@ const manifest = JSON.parse(read("package.json")) as { version: string; scripts:
 function pictureText(name: string): string {
 	const spans = read(`docs/${name}.svg`).matchAll(/<text[^>]*>([^<]*)<\/text>/g);
 	const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
-	return [...spans].map(([, text = ""]) => text.replace(/&\w+;/g, (entity) => entities[entity] ?? entity)).join("\n");
+	return [...spans]
+		.map(([, text = ""]) => text.trim().replace(/&\w+;/g, (entity) => entities[entity] ?? entity))
+		.join("\n");
 }
 
 /** The rows of the table that has this heading in its first line, cell by cell. */
