@@ -82,7 +82,7 @@ function narrate(request: Request): Reply {
 		return text(`${words}\n\nNow try /turn-limit, /turn-limit 2, or send another message. Ctrl+D leaves.`);
 	}
 	const words = isAdvice(request.last)
-		? "I was told to wrap up, as you can read above, but I go on. So the limit acts, and you are asked: Enter says yes, Escape says no."
+		? "I was told to wrap up, as you can read above, but I go on. So the limit acts, and you are asked: wait a moment, then choose with the arrows and Enter. Escape stops."
 		: told > 0
 			? "A new round has begun, and the widget counts from 1 again."
 			: "I would work for ever. Above your input the widget counts my turns.";

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import xterm from "@xterm/headless";
-import { bash, calls, endless, held, host, type Host, type Reply, text } from "../test/harness/index.ts";
+import { bash, calls, endless, held, host, type Host, type Reply, type Request, text } from "../test/harness/index.ts";
 import { svg } from "./svg.ts";
 
 const COLS = 96;
@@ -43,8 +43,54 @@ async function widget(): Promise<void> {
 async function question(): Promise<void> {
 	const pi = await host(scope, { model: endless(work), env: { ...COLOURS, PI_MAX_TURNS: "5" } });
 	const terminal = await prompted(pi);
-	await terminal.shows(/Continue\?[^]*cancel/);
-	save("question", svg(terminal.buffer, "At the limit pi asks whether to continue", 22, COLS, pi.cwd));
+	await terminal.shows("→ Continue");
+	save("question", svg(terminal.buffer, "At the limit pi asks whether to continue", 26, COLS, pi.cwd));
+}
+
+/** What each of the other answers looks like. */
+async function answers(): Promise<void> {
+	const model = (request: Request): Reply => {
+		if (request.last.startsWith("Skip")) return text("I leave the parser alone and go on with the lexer.");
+		return request.count("is spent") > 0 ? text("3 of 5 tests pass. Two in parser.test.ts remain.") : work;
+	};
+	const pi = await host(scope, { model, env: { ...COLOURS, PI_MAX_TURNS: "5" } });
+	const terminal = await prompted(pi);
+	await terminal.shows("→ Continue");
+	terminal.press("down");
+	terminal.press("enter");
+	await terminal.shows("What should it know?");
+	terminal.type("Skip the parser, it is being rewritten.");
+	await terminal.shows("rewritten.");
+	save("tell", svg(terminal.buffer, "A yes can tell the model something", 22, COLS, pi.cwd));
+	terminal.press("enter");
+	await terminal.shows("go on with the lexer");
+	await terminal.lacks("Working");
+	terminal.type("Go on.\r");
+	await terminal.shows("→ Continue");
+	terminal.press("down");
+	terminal.press("down");
+	await terminal.shows("→ Wrap up now");
+	terminal.press("enter");
+	await terminal.shows("the model gave its final answer");
+	await terminal.lacks("Working");
+	save("wrapped-up", svg(terminal.buffer, "Wrap up now brings one last answer", 30, COLS, pi.cwd));
+}
+
+async function dayAfter(): Promise<void> {
+	const pi = await host(scope, { model: endless(work), env: { ...COLOURS, PI_MAX_TURNS: "5" }, session: true });
+	const evening = await prompted(pi);
+	await evening.shows("→ Continue");
+	evening.type("n");
+	await evening.shows("Send a message to go on.");
+	await evening.lacks("Working");
+	evening.press("ctrl+d");
+	await evening.exit();
+	const morning = await pi.terminal({ cols: COLS, rows: 30, args: ["-c"] });
+	await morning.shows("Send a message to go on.");
+	save(
+		"day-after",
+		svg(morning.buffer, "pi -c, the day after: the transcript says how the run ended", 14, COLS, pi.cwd),
+	);
 }
 
 async function wrapUp(): Promise<void> {
@@ -62,20 +108,20 @@ async function wrapUp(): Promise<void> {
 
 async function status(): Promise<void> {
 	const pi = await host(scope, {
-		env: { ...COLOURS, PI_MAX_TURNS: "60" },
+		env: { ...COLOURS, PI_MAX_TURNS: "60", PI_TURN_LIMIT_REPEATS: "" },
 		agentFiles: { "turn-limit.json": { policy: "synthesize" } },
 	});
 	const terminal = await pi.terminal({ cols: COLS, rows: 30 });
 	terminal.type("/turn-limit tools 200\r");
 	await terminal.shows("Tool limit set to 200.");
 	terminal.type("/turn-limit\r");
-	await terminal.shows("wrap-up text");
+	await terminal.shows(/may repeat +none +default/);
 	save(
 		"status",
 		svg(
 			terminal.buffer,
 			"/turn-limit shows where every meter stands and where each setting comes from",
-			16,
+			24,
 			COLS,
 			pi.cwd,
 		),
@@ -95,7 +141,7 @@ async function headless(): Promise<void> {
 }
 
 try {
-	for (const picture of [widget, question, wrapUp, status, headless]) await picture();
+	for (const picture of [widget, question, answers, dayAfter, wrapUp, status, headless]) await picture();
 } finally {
 	for (const undo of undos) await undo();
 }

@@ -21,7 +21,9 @@ const manifest = JSON.parse(read("package.json")) as { version: string; scripts:
 function pictureText(name: string): string {
 	const spans = read(`docs/${name}.svg`).matchAll(/<text[^>]*>([^<]*)<\/text>/g);
 	const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
-	return [...spans].map(([, text = ""]) => text.replace(/&\w+;/g, (entity) => entities[entity] ?? entity)).join("\n");
+	return [...spans]
+		.map(([, text = ""]) => text.trim().replace(/&\w+;/g, (entity) => entities[entity] ?? entity))
+		.join("\n");
 }
 
 /** The rows of the table that has this heading in its first line, cell by cell. */
@@ -137,8 +139,11 @@ test("what the README quotes is what is said", () => {
 test("the pictures show what is said today", () => {
 	const run = new Driver({ turns: 5, attended: true }).prompt();
 	run.turns(5);
-	const { title, message } = questionAbout(run.state, "turns", String);
+	const { title, message, dialog } = questionAbout(run.state, "turns", String);
 	assert.ok(pictureText("question").includes(`${title}\n${message.split("\n")[0]}`));
+	for (const { label } of dialog.choices) assert.ok(pictureText("question").includes(label), label);
+	assert.ok(pictureText("tell").includes("What should it know?"));
+	assert.ok(pictureText("day-after").includes("Agent aborted by user. Turn limit reached. Send a message to go on."));
 	assert.match(pictureText("widget"), /Turns: 3\/25 · Tools: \d\/200/);
 	assert.ok(pictureText("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));
 	assert.match(pictureText("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS/);

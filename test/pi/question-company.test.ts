@@ -18,7 +18,10 @@ function rivals(pi: ExtensionAPI): void {
 	const closing = new AbortController();
 	let newSession = (): unknown => undefined;
 	pi.registerCommand("arm", {
-		handler: async (_args, ctx) => void (newSession = () => ctx.newSession()),
+		handler: (_args, ctx) => {
+			newSession = () => ctx.newSession();
+			return Promise.resolve();
+		},
 	});
 	pi.on("session_start", (_event, ctx) => {
 		const { ui } = ctx;
