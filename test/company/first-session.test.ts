@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { type Host, host, type HostOptions, mark, type Reply, type Request, root, text } from "../harness/index.ts";
 import { embedded } from "./program.ts";
+import { DONE, family, handed, tireless } from "./subagents-family.ts";
 
 const firstChild = join(import.meta.dirname, "first-child.ts");
 
@@ -35,6 +36,20 @@ describe("an extension that is loaded before ours runs an agent of its own when 
 		assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 3 turns /m);
 		assert.equal(code, 53);
 	});
+});
+
+test("a subagent of a pi that does not load us sets no exit code, and its parent learns that a limit stopped it", async (t) => {
+	const pi = await family(t, {
+		extension: false,
+		args: [],
+		tool: join(import.meta.dirname, "subagents-in-process.ts"),
+		starts: [{ name: "delegate", args: { task: "Look." } }],
+		child: tireless,
+		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" },
+	});
+	const { stdout, stderr, code } = await pi.print("go");
+	assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the limit of turns/);
+	assert.deepEqual({ stdout, stderr, code }, { stdout: `${DONE}\n`, stderr: "", code: 0 });
 });
 
 test("after /new the person is asked, though an extension ran an agent of its own when the old session ended", async (t) => {

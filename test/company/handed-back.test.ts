@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { endless, host, mark, type Reply, type Request, text } from "../harness/index.ts";
+import { endless, host, mark, type Reply, type Request, text, thinks } from "../harness/index.ts";
 import { waker } from "./extensions.ts";
 import { answersAfter, exampleChild, family, handed, tireless } from "./subagents-family.ts";
 
@@ -25,6 +25,26 @@ describe("a subagent in the same process whose answer is read as it is streamed"
 			});
 			await pi.print("go");
 			assert.match(handed(pi)[0] ?? "", /^Three of ten files are done\.\n+[^\n]*partial/);
+		});
+	}
+});
+
+describe("a subagent in the same process that gives no answer in its final pass", () => {
+	const NO_ANSWERS: Record<string, Reply> = {
+		"an empty reply": text(""),
+		"thinking only": thinks("Hm."),
+		"a reply that was cut off": { ...text("Three of"), stop: "length" },
+	};
+	for (const [what, reply] of Object.entries(NO_ANSWERS)) {
+		test(`${what}: it is no success whose result is its last words`, async (t) => {
+			const pi = await family(t, {
+				tool: join(import.meta.dirname, "subagents-in-process.ts"),
+				starts: [{ name: "delegate", args: { task: "Look." } }],
+				child: (n) => (n <= 3 ? tireless(n) : reply),
+				env: synthesize,
+			});
+			await pi.print("go");
+			assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the limit of turns/);
 		});
 	}
 });

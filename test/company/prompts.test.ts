@@ -98,6 +98,14 @@ describe("a person whose pi an extension wakes without end", () => {
 		assert.ok(pi.model.requests[2]?.texts("user").includes("hello"));
 	});
 
+	test("is not told of a final pass that there was none", async (t) => {
+		const pi = await host(t, { ...options, env: { ...options.env, WAKES: "2" } });
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.prompt("go");
+		for (let runs = 0; runs < 3; runs++) await rpc.settled();
+		assert.doesNotMatch(rpc.notifications.map(({ message }) => message).join("\n"), /final pass/);
+	});
+
 	test("aborts at the question over rpc, is answered, and is not asked again", async (t) => {
 		const pi = await host(t, options);
 		const rpc = await pi.rpc();
