@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { endless, host, mark, type Reply, type Request, text, thinks } from "../harness/index.ts";
+import { bash, cli, endless, host, mark, node, type Reply, type Request, text, thinks } from "../harness/index.ts";
 import { waker } from "./extensions.ts";
 import { answersAfter, exampleChild, family, handed, tireless } from "./subagents-family.ts";
 
@@ -61,6 +61,23 @@ test("pi's example subagent: a child that has answered before another extension 
 	const { told } = await exampleChild(t, child, { env: abort, agentFiles: { "extensions/goal.ts": goal } });
 	assert.match(told, /Three of ten files are done\./);
 	assert.doesNotMatch(told, /before it gave an answer/);
+});
+
+test("an agent's own pi -p in bash that answers in its final pass exits with 0 and says that this may be partial, though an extension wakes it", async (t) => {
+	const wakes = `export default (pi) => {
+	let left = 20;
+	pi.on("agent_settled", () => {
+		if (left-- > 0) pi.sendUserMessage("go on");
+	});
+};`;
+	const pi = await family(t, {
+		starts: [bash(`"${node}" "${cli}" --offline --no-session -e wakes.ts -p "Look."; echo "exit code $?"`)],
+		child: answersAfter(3, ANSWER),
+		env: synthesize,
+		files: { "wakes.ts": wakes },
+	});
+	await pi.print("go");
+	assert.match(handed(pi)[0] ?? "", /^Three of ten files are done\.\n+[^\n]*partial[^\n]*\nexit code 0\n$/);
 });
 
 test("a long answer is printed whole, though an extension wakes pi after it", async (t) => {
