@@ -148,6 +148,11 @@ export function handlersOf(session: Session): Handlers {
 			if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
 		},
 
+		async agent_before_settle(_event, ctx) {
+			// Pi has given up repeating: if another extension makes it go on from here, that is a turn of its own.
+			await session.step({ type: "message_entered" }, ctx);
+		},
+
 		session_before_compact({ reason }) {
 			return reason !== "manual" && isClosed(session.state) ? { cancel: true } : undefined;
 		},
