@@ -11,7 +11,7 @@ import { Delivery } from "./delivery.ts";
 import { Display } from "./display.ts";
 import { perform } from "./effects.ts";
 import { Handover, takeLegacy } from "./handover.ts";
-import { type Context, isSupported, type Pi } from "./host.ts";
+import { type Context, DISPOSED, isSupported, orDisposed, type Pi } from "./host.ts";
 import { apply, initialState, resumedState } from "./limits.ts";
 import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
@@ -55,6 +55,7 @@ export class Session implements Guard {
 	readonly #subscription: Subscription;
 	readonly #ended = new AbortController();
 	#begun: Promise<void> | undefined;
+	#ctx: Context | undefined;
 	#runs = 0;
 
 	constructor(pi: Pi, options: Options) {
@@ -85,6 +86,7 @@ export class Session implements Guard {
 	}
 
 	async #begin(ctx: Context): Promise<void> {
+		this.#ctx = ctx;
 		this.role = roleOf(ctx.sessionManager);
 		const whyNot = isSupported(ctx) ? this.#claim(ctx) : TOO_OLD;
 		if (whyNot !== undefined) {
@@ -113,6 +115,7 @@ export class Session implements Guard {
 
 	/** True for the session that this copy guards, and as long as it has seen none. */
 	mayGuard(sessionManager: object | undefined): boolean {
+		if (this.#ctx && orDisposed(this.#ctx) === DISPOSED) return false;
 		const guard = sessionManager && guardOf(sessionManager);
 		const isFree = guard === undefined && (this.#begun === undefined || sessionManager === undefined);
 		return this.duty === "guard" && (guard === this || isFree);

@@ -35,6 +35,20 @@ test("a session that was disposed of and prompted without us has no turn beyond 
 	assert.ok(pi.model.requests.length <= 2, `${pi.model.requests.length} requests`);
 });
 
+test("a session that was disposed of and woken by a message has no turn beyond the limit", async (t) => {
+	const pi = await host(t, { model: long });
+	await embedded(pi, async ({ turnLimit, loader, open }) => {
+		const resources = loader([turnLimit({ turns: 2, grace: 0 })]);
+		await resources.reload();
+		const session = await open(resources);
+		session.dispose();
+		const message = { customType: "wake-up", content: "go on", display: true };
+		await session.sendCustomMessage(message, { triggerTurn: true }).catch(() => {});
+		return null;
+	});
+	assert.ok(pi.model.requests.length <= 2, `${pi.model.requests.length} requests`);
+});
+
 test("two sessions whose loaders share an event bus know /turn-limit both", async (t) => {
 	const pi = await host(t, { model: long });
 	const limits = await embedded(pi, async ({ sdk, turnLimit, loader, open }) => {
