@@ -19,7 +19,7 @@ import type { OpenQuestion } from "./question.ts";
 import { pause } from "./pause.ts";
 import { Subscription } from "./subscribe.ts";
 import { chargeTime, watchTime } from "./time.ts";
-import { announceRoot, leaveProcess, type Role, roleOf } from "./tree.ts";
+import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
 /** Refusals in a row after which a script ends. */
@@ -56,6 +56,7 @@ export class Session implements Guard {
 	readonly #ended = new AbortController();
 	#begun: Promise<void> | undefined;
 	#ctx: Context | undefined;
+	readonly #isLoadedAtStart = isStarting();
 	#runs = 0;
 
 	constructor(pi: Pi, options: Options) {
@@ -77,17 +78,18 @@ export class Session implements Guard {
 
 	// Coming and going
 
-	/** At the first event of the session, whichever it is. */
-	begin(ctx: Context): Promise<void> {
-		return (this.#begun ??= this.#begin(ctx).catch((error: unknown) => {
+	/** At the first event of the session, whichever it is; `reason`: of a `session_start`. */
+	begin(ctx: Context, reason?: string): Promise<void> {
+		return (this.#begun ??= this.#begin(ctx, reason).catch((error: unknown) => {
 			this.#begun = undefined;
 			throw error;
 		}));
 	}
 
-	async #begin(ctx: Context): Promise<void> {
+	async #begin(ctx: Context, reason: string | undefined): Promise<void> {
 		this.#ctx = ctx;
-		this.role = roleOf(ctx.sessionManager);
+		const { sessionManager, mode } = ctx;
+		this.role = roleOf(sessionManager, { isLoadedAtStart: this.#isLoadedAtStart, reason, mode });
 		const whyNot = isSupported(ctx) ? this.#claim(ctx) : TOO_OLD;
 		if (whyNot !== undefined) {
 			this.duty = this.rank === "program" ? "unable" : "off";

@@ -1,4 +1,5 @@
 /** The one place where we listen to pi. */
+import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
 import { NOT_RUN, refusal } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
 import { DESCRIPTION } from "./command.ts";
@@ -47,7 +48,7 @@ export class Subscription {
 			return DEAD_END[name];
 		}
 		try {
-			await session.begin(ctx);
+			await session.begin(ctx, name === "session_start" ? (event as SessionStartEvent).reason : undefined);
 			this.#loading.loaded();
 			// Another copy decides here, or the session has ended and a late event changes nothing.
 			if (session.duty === "off") return undefined;
