@@ -17,7 +17,7 @@ import {
 	withNote,
 } from "./host.ts";
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
-import { noteOn, refusedMessage } from "./reply.ts";
+import { noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { chargeTime } from "./time.ts";
@@ -215,9 +215,10 @@ export function handlersOf(session: Session): Handlers {
 			const text = finalTextIn(message);
 			session.finalText = text ?? session.finalText;
 			const note = text === undefined ? undefined : noteOn(session);
-			return note === undefined ? undefined : { message: withNote(message, note) };
+			if (note !== undefined) return { message: withNote(message, note) };
+			if (text !== undefined) return undefined;
 		}
-		const refused = refusedMessage(session, message, ctx);
-		return refused && { message: refused };
+		const changed = refusedMessage(session, message, ctx) ?? unansweredMessage(session, message);
+		return changed && { message: changed };
 	}
 }

@@ -50,6 +50,8 @@ export class Session implements Guard {
 	lastOutcome: Outcome | undefined;
 	/** The reason of our stop stands in the transcript. */
 	isReasonShown = false;
+	/** The last message repeats the model's answer. */
+	isAnswerShown = false;
 	/** Messages were waiting when the run was stopped. */
 	wasQueued = false;
 	readonly #subscription: Subscription;

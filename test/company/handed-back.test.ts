@@ -3,7 +3,19 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { bash, cli, endless, host, mark, node, type Reply, type Request, text, thinks } from "../harness/index.ts";
+import {
+	bash,
+	cli,
+	endless,
+	fail,
+	host,
+	mark,
+	node,
+	type Reply,
+	type Request,
+	text,
+	thinks,
+} from "../harness/index.ts";
 import { waker } from "./extensions.ts";
 import { answersAfter, exampleChild, family, handed, tireless } from "./subagents-family.ts";
 
@@ -47,6 +59,17 @@ describe("a subagent in the same process that gives no answer in its final pass"
 			assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the limit of turns/);
 		});
 	}
+});
+
+test("a subagent in the same process whose provider fails in its final pass: the parent is told of both", async (t) => {
+	const pi = await family(t, {
+		tool: join(import.meta.dirname, "subagents-in-process.ts"),
+		starts: [{ name: "delegate", args: { task: "Look." } }],
+		child: (n) => (n <= 3 ? tireless(n) : fail(400)),
+		env: synthesize,
+	});
+	await pi.print("go");
+	assert.match(handed(pi)[0] ?? "", /^Agent failed: .*400.*the subagent had come to its limit of turns/);
 });
 
 test("pi's example subagent: a child that has answered before another extension drove it into its limit hands that answer back", async (t) => {
