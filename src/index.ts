@@ -48,7 +48,7 @@ export interface TurnLimit {
 	snapshot(): Snapshot;
 	/**
 	 * Prompts an idle session. Rejects with `LimitExceeded`, after pi has settled, if a limit ended the run, and before
-	 * it prompts if another extension guards the session.
+	 * it prompts if another extension guards the session, or if the session was disposed of.
 	 */
 	prompt: (session: Prompted, ...args: Parameters<AgentSession["prompt"]>) => Promise<Outcome>;
 }
@@ -66,7 +66,8 @@ export class LimitExceeded extends Error {
 	}
 }
 
-const NOT_GUARDED = "This limit does not guard the session: give it to the session's loader as an extension factory.";
+const NOT_GUARDED =
+	"This limit does not guard the session: give it to the session's loader as an extension factory. A session that was disposed of runs nothing.";
 
 /** @throws RangeError or TypeError that names the option, its value and what was expected. */
 export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {

@@ -95,7 +95,7 @@ export function boundary(state: Busy): BusyStep {
 			return [next, entering(next.phase)];
 		}
 		case "finishing": {
-			if (phase.turns < FINAL_TURNS) return [state, []];
+			if (!isLastTurn(state)) return [state, []];
 			const kind = phase.concluded ? "synthesized" : "exhausted";
 			return stop(state, { kind, ...phase.trip }, { type: "abort" });
 		}
@@ -104,6 +104,11 @@ export function boundary(state: Busy): BusyStep {
 		case "asking":
 			return [state, []];
 	}
+}
+
+/** The final pass has no turn left after this one. */
+export function isLastTurn({ phase }: State): boolean {
+	return phase.name === "finishing" && phase.turns >= FINAL_TURNS;
 }
 
 /** What a phase asks for when it begins between two turns. At the call gate the refused call tells the model. */

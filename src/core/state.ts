@@ -113,7 +113,10 @@ export type Event =
 	| { readonly type: "turn_ended"; readonly goesOn: boolean; readonly concluded?: boolean }
 	/** The request failed, or the host takes the answer back: it repeats the turn, or gives up. */
 	| { readonly type: "turn_failed"; readonly message: string }
-	/** A new message entered the conversation. A retry under way is none any more: request the turn once more. */
+	/**
+	 * A new message entered the conversation, or the host has given up repeating. A retry under way is none any more:
+	 * request the turn once more.
+	 */
 	| { readonly type: "message_entered" }
 	/** Amounts that became known. */
 	| { readonly type: "charged"; readonly amounts: Readonly<Partial<Record<AmountId, number>>> }

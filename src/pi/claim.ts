@@ -34,13 +34,20 @@ export function guardOf(session: object): Guard | undefined {
 
 const LOADING = "turn-limit:loading";
 
-/** True for the first of our copies that one loader runs; flags of the others would keep pi from starting. */
-export function isFirstLoaded({ events }: Pick<Pi, "events">): { readonly isFirst: boolean; loaded(): void } {
-	const answer = { isFirst: true };
+/**
+ * True for the first of our copies that one loader runs; flags of the others would keep pi from starting. Loaders of a
+ * program can share a bus; a program gives each of them one copy of its own, so these leave one another alone.
+ */
+export function isFirstLoaded(
+	{ events }: Pick<Pi, "events">,
+	rank: Rank,
+): { readonly isFirst: boolean; loaded(): void } {
+	const answer = { rank, isFirst: true };
 	events.emit(LOADING, answer);
 	if (!answer.isFirst) return { isFirst: false, loaded: () => {} };
-	const unsubscribe = events.on(LOADING, (other) => {
-		(other as typeof answer).isFirst = false;
+	const unsubscribe = events.on(LOADING, (data) => {
+		const other = data as typeof answer;
+		if (rank === "installed" || other.rank === "installed") other.isFirst = false;
 	});
 	return { isFirst: true, loaded: unsubscribe };
 }

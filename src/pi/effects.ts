@@ -56,6 +56,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 		case "end":
 			if (!effect.repeated) tell(session, effect.outcome, ctx);
 			session.isReasonShown = false;
+			session.isAnswerShown = false;
 			session.wasQueued = false;
 			return;
 	}
@@ -71,7 +72,7 @@ function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
 }
 
 function tell(session: Session, outcome: Outcome, ctx: Context): void {
-	const { isReasonShown, pi, options, role, state, display } = session;
+	const { isReasonShown, isAnswerShown, pi, options, role, state, display } = session;
 	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
 	// The line about the stop says it all; runs that are refused after it add nothing.
 	if (!isRefused) {
@@ -81,15 +82,17 @@ function tell(session: Session, outcome: Outcome, ctx: Context): void {
 	const line = isRefused ? undefined : session.lastLine;
 	// In the terminal the abort has put queued messages back into the editor.
 	const wasQueued = session.wasQueued && ctx.mode !== "tui";
-	const made = { outcome, line, isInTranscript: isReasonShown, wasQueued };
+	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
+	const made = { outcome, line, isInTranscript: isReasonShown, isAnswered, wasQueued };
 	const hear = (made: Report): void => options.hear?.(made, ctx, role);
 	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
 	else report(pi, made, hear, ctx, display.showsEntries);
 }
 
 /** The line about an outcome, with the place of the limit that acted. */
-export function lineOf({ settings, role }: Session, outcome: Outcome): string | undefined {
-	return role.isMember && stoppedByLimit(outcome) ? memberLine(outcome) : line(outcome, (id) => settings.sourceOf(id));
+export function lineOf({ settings, role, finalText }: Session, outcome: Outcome): string | undefined {
+	const isAboutMember = role.isMember && finalText === undefined && stoppedByLimit(outcome);
+	return isAboutMember ? memberLine(outcome) : line(outcome, (id) => settings.sourceOf(id));
 }
 
 /** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */

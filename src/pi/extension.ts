@@ -16,6 +16,7 @@ import { writeSettings } from "../settings/write.ts";
 import type { Context, Pi } from "./host.ts";
 import type { Surroundings } from "./preferences.ts";
 import type { Report } from "./report.ts";
+import { noted } from "./reply.ts";
 import { Session } from "./session.ts";
 import { shared } from "./shared.ts";
 import type { Role } from "./tree.ts";
@@ -41,7 +42,7 @@ export default function (pi: Pi): void {
 		surroundings: (ctx) => surroundings(pi, ctx),
 		loadedFirst: () => registerFlags(pi),
 		log,
-		print: (text) => void writeSync(1, text),
+		print: write,
 		columns: () => process.stdout.columns,
 		save: saveForUser,
 		hear: (report, ctx, role) => hear(report, ctx, role, pending),
@@ -59,15 +60,16 @@ function log(text: string): void {
 class PendingLine {
 	#write: (() => void) | undefined;
 
-	set(line: string, { sessionManager }: Context): void {
+	set(line: string, session: Context["sessionManager"]): void {
 		this.flush();
 		const write = (): void => {
 			process.off("exit", atExit);
 			console.error(line);
 		};
-		const atExit = (): void => {
-			const last = sessionManager.buildSessionProjection().messages.at(-1);
-			const isShown = last?.role === "assistant" && last.errorMessage === line;
+		const atExit = (code: number): void => {
+			const last = session.buildSessionProjection().messages.at(-1);
+			// Pi exits with 1 once it has shown it; another extension may end the process before.
+			const isShown = code === 1 && last?.role === "assistant" && last.errorMessage === line;
 			if (!isShown) console.error(line);
 		};
 		process.once("exit", atExit);
@@ -81,14 +83,13 @@ class PendingLine {
 	}
 }
 
-function hear({ outcome, line, isInTranscript }: Report, ctx: Context, role: Role, pending: PendingLine): void {
-	const { mode } = ctx;
+function hear(report: Report, { mode, sessionManager }: Context, role: Role, pending: PendingLine): void {
+	const { outcome, line, isInTranscript, isAnswered } = report;
 	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
-	const isAnswered = outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
 	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
 	if (role.isMember && isAnswered) return;
 	if (line !== undefined) {
-		if (isInTranscript && mode === "print") pending.set(line, ctx);
+		if (isInTranscript && mode === "print") pending.set(line, sessionManager);
 		else log(line);
 	}
 	if (outcome.kind === "wrapped_up") exitWith(PARTIAL);
@@ -108,15 +109,29 @@ function exitWith(code: number): void {
 	});
 }
 
-/** Something wakes the agent for ever: the script ends with its answer, its line and its code. */
+/** Something wakes the agent for ever: the script ends with its answer, its line and its code; a member's answer is a success. */
 async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
 	const { role, finalText } = session;
 	const { mode } = ctx;
 	if (!role.ownsProcess) return;
+	const answer = finalText === undefined ? undefined : noted(session, finalText);
 	await session.step({ type: "shut_down" }, ctx);
-	if (mode === "print" && finalText !== undefined) writeSync(1, `${finalText}\n`);
+	if (mode === "print" && answer !== undefined) write(`${answer}\n`);
 	pending.flush();
-	process.exit(STOPPED);
+	process.exit(role.isMember && answer !== undefined ? 0 : STOPPED);
+}
+
+/** Writes all of it to standard output. A pipe takes what fits, and has to be read before it takes more. */
+function write(text: string): void {
+	let rest = Buffer.from(text);
+	while (rest.length > 0) {
+		try {
+			rest = rest.subarray(writeSync(1, rest));
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+		}
+	}
 }
 
 /** A limit that was asked for at this start cannot be held, and nobody can be told in time. */

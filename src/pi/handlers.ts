@@ -17,7 +17,7 @@ import {
 	withNote,
 } from "./host.ts";
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
-import { noteOn, refusedMessage } from "./reply.ts";
+import { noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { chargeTime } from "./time.ts";
@@ -148,6 +148,11 @@ export function handlersOf(session: Session): Handlers {
 			if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
 		},
 
+		async agent_before_settle(_event, ctx) {
+			// Pi has given up repeating: if another extension makes it go on from here, that is a turn of its own.
+			await session.step({ type: "message_entered" }, ctx);
+		},
+
 		session_before_compact({ reason }) {
 			return reason !== "manual" && isClosed(session.state) ? { cancel: true } : undefined;
 		},
@@ -210,9 +215,10 @@ export function handlersOf(session: Session): Handlers {
 			const text = finalTextIn(message);
 			session.finalText = text ?? session.finalText;
 			const note = text === undefined ? undefined : noteOn(session);
-			return note === undefined ? undefined : { message: withNote(message, note) };
+			if (note !== undefined) return { message: withNote(message, note) };
+			if (text !== undefined) return undefined;
 		}
-		const refused = refusedMessage(session, message, ctx);
-		return refused && { message: refused };
+		const changed = refusedMessage(session, message, ctx) ?? unansweredMessage(session, message);
+		return changed && { message: changed };
 	}
 }

@@ -1,5 +1,6 @@
 /** The part of pi that we use. */
 import type {
+	AgentBeforeSettleEvent,
 	AgentEndEvent,
 	AgentSettledEvent,
 	BeforeAgentStartEvent,
@@ -68,6 +69,7 @@ export interface Events {
 	tool_execution_end: ToolExecutionEndEvent;
 	turn_end: TurnEndEvent;
 	agent_end: AgentEndEvent;
+	agent_before_settle: AgentBeforeSettleEvent;
 	session_before_compact: SessionBeforeCompactEvent;
 	session_compact: SessionCompactEvent;
 	cache_warming_decision: CacheWarmingDecisionEvent;

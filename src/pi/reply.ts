@@ -1,8 +1,10 @@
 /** Replies of the model that we change: the one that pi makes up after a stop, and a member's partial answer. */
+import { isLastTurn } from "../core/gate.ts";
 import { kindOf } from "../core/meters.ts";
-import type { Outcome } from "../core/outcome.ts";
+import type { Outcome, Verdict } from "../core/outcome.ts";
+import type { Active } from "../core/state.ts";
 import { lineOf } from "./effects.ts";
-import { type Assistant, type Context, withNote } from "./host.ts";
+import type { Assistant, Context } from "./host.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -12,22 +14,52 @@ import type { Session } from "./session.ts";
 export function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {
 	const { phase } = session.state;
 	if (phase.name !== "stopped" || phase.verdict.kind === "interrupted") return undefined;
-	const { isMember } = session.role;
-	if (session.finalText !== undefined && (isMember || ctx.mode === "print"))
+	if (session.finalText !== undefined && (session.role.isMember || ctx.mode === "print"))
 		return sayAgain(session, message, session.finalText);
-	const outcome = { ...phase.run.spent, advised: phase.run.advised !== undefined, ...phase.verdict } as Outcome;
-	const line = phase.run.woken === undefined ? lineOf(session, outcome) : session.lastLine;
-	if (line === undefined) return undefined;
+	const line = phase.run.woken === undefined ? lineOf(session, outcomeOf(phase, phase.verdict)) : session.lastLine;
+	return line === undefined ? undefined : withReason(session, message, line);
+}
+
+/**
+ * A member's reply if it ends the final pass, or the request of it, without an answer: as it is, its reader would take
+ * it for a success, or not learn of the limit.
+ */
+export function unansweredMessage(session: Session, message: Assistant): Assistant | undefined {
+	const { state, role, finalText } = session;
+	const { phase } = state;
+	if (!role.isMember || phase.name !== "finishing") return undefined;
+	if (message.stopReason === "error") {
+		const limit = `the subagent had come to its limit of ${kindOf(phase.trip.meter).many}`;
+		// Pi decides by the provider's text whether it repeats the request.
+		return { ...message, errorMessage: `${message.errorMessage ?? "The request failed."} [pi-turn-limit: ${limit}.]` };
+	}
+	if (!isLastTurn(state) || message.content.some(({ type }) => type === "toolCall")) return undefined;
+	if (finalText !== undefined) return sayAgain(session, message, finalText);
+	const line = lineOf(session, outcomeOf(phase, { kind: "exhausted", ...phase.trip }));
+	return line === undefined ? undefined : withReason(session, message, line);
+}
+
+function outcomeOf({ run }: Active, verdict: Verdict): Outcome {
+	return { ...run.spent, advised: run.advised !== undefined, ...verdict };
+}
+
+/** Readers of a subagent's result know success and failure only, and take an aborted one for a success. */
+function withReason(session: Session, message: Assistant, line: string): Assistant {
 	session.isReasonShown = true;
-	// Readers of a subagent's result know success and failure only, and take an aborted one for a success.
-	return { ...message, stopReason: isMember ? "error" : "aborted", errorMessage: line };
+	return { ...message, stopReason: session.role.isMember ? "error" : "aborted", errorMessage: line };
 }
 
 function sayAgain(session: Session, message: Assistant, text: string): Assistant {
-	const again: Assistant = { ...message, stopReason: "stop", content: [{ type: "text", text }] };
+	session.isAnswerShown = true;
+	const again: Assistant = { ...message, stopReason: "stop", content: [{ type: "text", text: noted(session, text) }] };
 	delete again.errorMessage;
+	return again;
+}
+
+/** The answer, with the note if it is due. */
+export function noted(session: Session, text: string): string {
 	const note = noteOn(session);
-	return note === undefined ? again : withNote(again, note);
+	return note === undefined ? text : `${text.trimEnd()}\n\n${note}`;
 }
 
 /** The line at the end of a member's answer that may be partial. */

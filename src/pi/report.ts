@@ -15,6 +15,8 @@ export interface Report {
 	readonly line: string | undefined;
 	/** The last message carries the line as its reason. */
 	readonly isInTranscript: boolean;
+	/** The last message is an answer of the model. */
+	readonly isAnswered: boolean;
 	/** Messages were waiting when the run was stopped. */
 	readonly wasQueued: boolean;
 }

@@ -11,7 +11,7 @@ import { Delivery } from "./delivery.ts";
 import { Display } from "./display.ts";
 import { perform } from "./effects.ts";
 import { Handover, takeLegacy } from "./handover.ts";
-import { type Context, isSupported, type Pi } from "./host.ts";
+import { type Context, DISPOSED, isSupported, orDisposed, type Pi } from "./host.ts";
 import { apply, initialState, resumedState } from "./limits.ts";
 import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
@@ -19,7 +19,7 @@ import type { OpenQuestion } from "./question.ts";
 import { pause } from "./pause.ts";
 import { Subscription } from "./subscribe.ts";
 import { chargeTime, watchTime } from "./time.ts";
-import { announceRoot, leaveProcess, type Role, roleOf } from "./tree.ts";
+import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
 /** Refusals in a row after which a script ends. */
@@ -50,11 +50,15 @@ export class Session implements Guard {
 	lastOutcome: Outcome | undefined;
 	/** The reason of our stop stands in the transcript. */
 	isReasonShown = false;
+	/** The last message repeats the model's answer. */
+	isAnswerShown = false;
 	/** Messages were waiting when the run was stopped. */
 	wasQueued = false;
 	readonly #subscription: Subscription;
 	readonly #ended = new AbortController();
 	#begun: Promise<void> | undefined;
+	#ctx: Context | undefined;
+	readonly #isLoadedAtStart = isStarting();
 	#runs = 0;
 
 	constructor(pi: Pi, options: Options) {
@@ -76,16 +80,18 @@ export class Session implements Guard {
 
 	// Coming and going
 
-	/** At the first event of the session, whichever it is. */
-	begin(ctx: Context): Promise<void> {
-		return (this.#begun ??= this.#begin(ctx).catch((error: unknown) => {
+	/** At the first event of the session, whichever it is; `reason`: of a `session_start`. */
+	begin(ctx: Context, reason?: string): Promise<void> {
+		return (this.#begun ??= this.#begin(ctx, reason).catch((error: unknown) => {
 			this.#begun = undefined;
 			throw error;
 		}));
 	}
 
-	async #begin(ctx: Context): Promise<void> {
-		this.role = roleOf(ctx.sessionManager);
+	async #begin(ctx: Context, reason: string | undefined): Promise<void> {
+		this.#ctx = ctx;
+		const { sessionManager, mode } = ctx;
+		this.role = roleOf(sessionManager, { isLoadedAtStart: this.#isLoadedAtStart, reason, mode });
 		const whyNot = isSupported(ctx) ? this.#claim(ctx) : TOO_OLD;
 		if (whyNot !== undefined) {
 			this.duty = this.rank === "program" ? "unable" : "off";
@@ -113,6 +119,7 @@ export class Session implements Guard {
 
 	/** True for the session that this copy guards, and as long as it has seen none. */
 	mayGuard(sessionManager: object | undefined): boolean {
+		if (this.#ctx && orDisposed(this.#ctx) === DISPOSED) return false;
 		const guard = sessionManager && guardOf(sessionManager);
 		const isFree = guard === undefined && (this.#begun === undefined || sessionManager === undefined);
 		return this.duty === "guard" && (guard === this || isFree);

@@ -1,5 +1,6 @@
 /** The one place where we listen to pi. */
-import { refusal } from "../core/to-model.ts";
+import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
+import { NOT_RUN, refusal } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
 import { DESCRIPTION } from "./command.ts";
 import { handlersOf } from "./handlers.ts";
@@ -8,6 +9,15 @@ import type { Session } from "./session.ts";
 import { complete } from "./words.ts";
 
 type Handler = (event: unknown, ctx: Context) => unknown;
+
+/**
+ * By event: the answer that keeps a session that was disposed of from running. Pi goes on prompting it, but tells us
+ * of nothing else, and there is no context left to abort.
+ */
+const DEAD_END: Readonly<Record<string, unknown>> = {
+	input: { action: "handled" },
+	tool_call: { block: true, terminate: true, reason: `${NOT_RUN}: this session was disposed of.` },
+};
 
 /** Makes a session listen to pi. A handler that fails stops the run: a breaker that fails open is none. */
 export class Subscription {
@@ -20,7 +30,7 @@ export class Subscription {
 		this.#session = session;
 		this.#pi = session.pi;
 		this.#handlers = handlersOf(session) as unknown as Record<string, Handler>;
-		this.#loading = isFirstLoaded(session.pi);
+		this.#loading = isFirstLoaded(session.pi, session.rank);
 		for (const name of Object.keys(this.#handlers)) if (name !== "turn_end") this.#listen(name);
 		if (this.#loading.isFirst) this.#register();
 	}
@@ -33,14 +43,19 @@ export class Subscription {
 	/** Handles an event of pi's, also one that reached an earlier instance. */
 	async receive(name: string, event: unknown, ctx: Context): Promise<unknown> {
 		const session = this.#session;
+		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) {
+			await session.step({ type: "interrupted" }, DISPOSED);
+			return DEAD_END[name];
+		}
 		try {
-			await session.begin(ctx);
+			await session.begin(ctx, name === "session_start" ? (event as SessionStartEvent).reason : undefined);
 			this.#loading.loaded();
 			// Another copy decides here, or the session has ended and a late event changes nothing.
 			if (session.duty === "off") return undefined;
 			if (session.duty === "unable") throw new Error("nobody guards this session");
 			return await this.#handlers[name]?.(event, ctx);
 		} catch (error) {
+			// Disposed of meanwhile.
 			if (orDisposed(ctx) === DISPOSED) return await session.step({ type: "interrupted" }, DISPOSED);
 			session.fail(error, name === "turn_start");
 			if (name === "tool_call") return { block: true, reason: refusal(session.state) };

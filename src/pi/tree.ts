@@ -12,15 +12,31 @@ export interface Role {
 	readonly ownsProcess: boolean;
 }
 
+/** What tells a session of pi's own from one that somebody makes in its process. */
+export interface Origin {
+	/** It loaded this extension while pi was starting. */
+	readonly isLoadedAtStart: boolean;
+	/** The reason of `session_start`, if that was its first event. */
+	readonly reason: string | undefined;
+	readonly mode: string;
+}
+
 /**
- * The role of a session at its first event. In pi's own process the first session is the owner, and every further
- * one that starts beside it a member. In a program that embeds pi every session is a root.
+ * The role of a session at its first event. In pi's own process the owner is the session that pi itself makes: at its
+ * start, and later in place of the last one. All others are members. In a program that embeds pi every session is a root.
  */
-export function roleOf(session: object): Role {
+export function roleOf(session: object, { isLoadedAtStart, reason = "startup", mode }: Origin): Role {
 	if (!isPi()) return { isMember: false, ownsProcess: false };
-	shared.owner ??= session;
+	if (isLoadedAtStart || reason !== "startup" || mode === "tui") shared.owner ??= session;
 	if (shared.owner !== session) return { isMember: true, ownsProcess: false };
 	return { isMember: isStartedByRoot(process.env[VARIABLE]), ownsProcess: true };
+}
+
+const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
+
+/** True until pi has a theme: it makes one before its first session starts, in the terminal sometimes before it loads us. */
+export function isStarting(): boolean {
+	return !(THEME in globalThis);
 }
 
 /** Lets every process that this session's tools start know its root. */
@@ -33,9 +49,9 @@ export function leaveProcess(session: object): void {
 	if (shared.owner === session) shared.owner = undefined;
 }
 
-/** Pi's command line sets the title; a program that embeds pi keeps its own. */
+/** Pi's command line sets title and variable; a program that was started from pi's bash has the variable too. */
 function isPi(): boolean {
-	return process.env["PI_CODING_AGENT"] === "true" && !/\b(node|bun|deno)\b/.test(process.title);
+	return process.env["PI_CODING_AGENT"] === "true" && /(^|\s)pi(-rpc)?$/.test(process.title);
 }
 
 /** A terminal or an editor can keep the variable of a pi that ended long ago: the process that it names must live. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { endless, fail, held, mark, overflow, type Reply, text } from "../harness/index.ts";
 import { bare, kinds, said, small } from "./bare.ts";
@@ -124,6 +124,23 @@ test("agent_start and agent_end fire again when an extension continues a run, ag
 		);
 	};
 	assert.deepEqual(await said(t, [tells, continues], { model: endless(text("done")) }), again);
+});
+
+describe("agent_before_settle fires once, when pi repeats nothing any more", () => {
+	const settles = (pi: ExtensionAPI): void => {
+		for (const name of ["turn_start", "agent_before_settle"] as const)
+			pi.on(name as "turn_start", () => console.error(name));
+	};
+
+	test("after a retry", async (t) => {
+		const names = await said(t, settles, { model: [fail(529), text("done")] });
+		assert.deepEqual(names, ["turn_start", "turn_start", "agent_before_settle"]);
+	});
+
+	test("after an overflow", async (t) => {
+		const names = await said(t, settles, { ...small, model: [mark(), overflow(), text("done")] });
+		assert.deepEqual(names, ["turn_start", "turn_start", "turn_start", "agent_before_settle"]);
+	});
 });
 
 test("a failed turn has a message_end whose message says error", async (t) => {

@@ -23,6 +23,16 @@ test("pi.events runs handlers at once, those of other extensions too", async (t)
 	assert.deepEqual(await said(t, [knocks, answers]), ["false", "false"]);
 });
 
+test("pi has a theme when its session starts, but not yet when it loads extensions", async (t) => {
+	const looks = (pi: ExtensionAPI): void => {
+		const theme = Symbol.for("@earendil-works/pi-coding-agent:theme");
+		const look = (): void => console.error(theme in globalThis);
+		look();
+		pi.on("session_start", look);
+	};
+	assert.deepEqual(await said(t, looks), ["false", "true"]);
+});
+
 test("a reload in the middle of a run makes a new instance, which sees the rest of the run without an agent_start", async (t) => {
 	const counts = (pi: ExtensionAPI): void => {
 		const slot = globalThis as { instances?: number };

@@ -1,0 +1,27 @@
+/** An extension that gives another agent in the same process something to do, once, when an event fires: `CHILD_AT` says which. */
+import {
+	createAgentSession,
+	DefaultResourceLoader,
+	type ExtensionAPI,
+	type ExtensionContext,
+	getAgentDir,
+	SessionManager,
+} from "@earendil-works/pi-coding-agent";
+
+const slot = globalThis as { hasChild?: boolean };
+
+export default function (pi: ExtensionAPI): void {
+	const start = async ({ cwd }: ExtensionContext): Promise<void> => {
+		if (slot.hasChild) return;
+		slot.hasChild = true;
+		const where = { cwd, agentDir: getAgentDir() };
+		const resourceLoader = new DefaultResourceLoader(where);
+		await resourceLoader.reload();
+		const sessionManager = SessionManager.inMemory(cwd);
+		const { session } = await createAgentSession({ ...where, resourceLoader, sessionManager });
+		await session.bindExtensions({});
+		await session.prompt("child");
+	};
+	pi.on("session_start", (event, ctx) => (process.env["CHILD_AT"] === event.type ? start(ctx) : undefined));
+	pi.on("session_shutdown", (event, ctx) => (process.env["CHILD_AT"] === event.type ? start(ctx) : undefined));
+}
