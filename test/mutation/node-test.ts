@@ -44,11 +44,26 @@ export function test(name: string, body: Body): void {
 	registered.push({ id, run: () => runBody(body) });
 }
 
+let patience = Infinity;
+
+/** A test that takes longer, in milliseconds, hangs and has failed. */
+export function setPatience(ms: number): void {
+	patience = ms;
+}
+
+// Taken before a test puts its own in their place.
+const { setTimeout, clearTimeout } = globalThis;
+
 async function runBody(body: Body): Promise<void> {
 	const undos: (() => unknown)[] = [];
+	let timer: NodeJS.Timeout | undefined;
+	const hangs = new Promise<never>((_resolve, reject) => {
+		timer = setTimeout(() => reject(new Error(`The test takes more than ${patience} ms.`)), patience);
+	});
 	try {
-		await body({ mock, after: (undo) => undos.push(undo), diagnostic: () => {} });
+		await Promise.race([body({ mock, after: (undo) => undos.push(undo), diagnostic: () => {} }), hangs]);
 	} finally {
+		clearTimeout(timer);
 		for (const undo of undos) await undo();
 		mock.restoreAll();
 	}

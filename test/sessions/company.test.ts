@@ -245,7 +245,7 @@ describe("a subagent", () => {
 	] as [string, InsideOptions & { title?: string }][]) {
 		test(`a program that ${what} has roots only, and no variable`, async (t) => {
 			const { title, ...more } = options;
-			const titled = (_pi: ExtensionAPI): void => {
+			const titled = (): void => {
 				if (title) process.title = title;
 			};
 			await inside(t, { ...endlessly, ...more, extensions: [titled, installed] });

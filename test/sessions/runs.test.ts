@@ -7,18 +7,7 @@ import { finalPass, NOT_RUN, wrapUp as wrapUpText } from "../../src/core/to-mode
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import {
-	calls,
-	endless,
-	fail,
-	held,
-	overflow,
-	type Reply,
-	type Request,
-	text,
-	thinks,
-	times,
-} from "../harness/model.ts";
+import { calls, endless, fail, held, overflow, type Reply, text, thinks, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 
 /** Asks for so many calls at once. */
@@ -655,7 +644,7 @@ describe("the stop", () => {
 			t,
 			{ turns: 1 },
 			{
-				model: (_request: Request) => {
+				model: () => {
 					void warm().then((decision) => seen.push(decision));
 					return noop;
 				},
