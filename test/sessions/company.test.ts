@@ -138,6 +138,18 @@ describe("a subagent", () => {
 		});
 	}
 
+	for (const [start, expected] of [
+		["", true],
+		["1", false],
+	] as const) {
+		const what = start === "" ? "does not say either" : "does";
+		test(`where the system does not say when a process started is ${expected ? "one" : "none"} if the variable ${what}`, async (t) => {
+			t.mock.method(process, "kill", () => true);
+			const { pi } = await child(t, parent({ pid: 4_190_000, start }));
+			assert.equal(isMember(pi), expected);
+		});
+	}
+
 	for (const [code, expected] of [
 		["EPERM", true],
 		["ESRCH", false],
@@ -258,9 +270,9 @@ describe("a subagent", () => {
 });
 
 describe("pi reloads its extensions", () => {
-	/** `/reload-now` reloads, also in the middle of a run; `reloading` tells when it is done. */
-	function reloads(pi: Inside): Promise<void> {
-		return pi.session.reload();
+	/** An answer that comes only when the dialog is closed, and is a yes. */
+	function closed({ signal }: { signal: AbortSignal | undefined }): Promise<boolean> {
+		return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true)));
 	}
 
 	test("in the middle of a run: it counts on, and the limit holds", async (t) => {
@@ -268,7 +280,7 @@ describe("pi reloads its extensions", () => {
 		const pi = await inside(t, { model: [noop, slow, ...times(5, noop)], env: limit(3), person: () => false });
 		const run = pi.run("go");
 		await pi.model.arrival(2);
-		await reloads(pi);
+		await pi.session.reload();
 		slow.release();
 		await run;
 		assert.equal(pi.model.requests.length, 3);
@@ -283,21 +295,34 @@ describe("pi reloads its extensions", () => {
 	test("while the question is open: it is asked again, and the first dialog is closed", async (t) => {
 		const pi = await inside(t, {
 			...endlessly,
-			person: (asked, n) =>
-				n === 1 ? new Promise((resolve) => asked.signal?.addEventListener("abort", () => resolve(true))) : n === 2,
+			person: (asked, n) => (n === 1 ? closed(asked) : n === 2),
 		});
 		const run = pi.run("go");
 		await pi.until("the question", () => pi.asked.length > 0);
-		await reloads(pi);
+		await pi.session.reload();
 		await run;
 		assert.equal(pi.asked.length, 3);
 		assert.equal(pi.model.requests.length, 6);
 	});
 
+	test("while the question before the first turn is open: it is asked again, and the turn waits for the answer", async (t) => {
+		const pi = await inside(t, {
+			model: [text("done")],
+			env: limit(0),
+			person: (asked, n) => (n === 1 ? closed(asked) : true),
+		});
+		const run = pi.run("go");
+		await pi.until("the question", () => pi.asked.length > 0);
+		await pi.session.reload();
+		await run;
+		assert.equal(pi.asked.length, 2);
+		assert.equal(pi.model.requests.length, 1);
+	});
+
 	test("between two runs: the next one is guarded as before, and what the command has set holds", async (t) => {
 		const pi = await inside(t, { ...endlessly, person: () => false });
 		await pi.run("/turn-limit 2");
-		await reloads(pi);
+		await pi.session.reload();
 		await pi.run("go");
 		assert.equal(pi.model.requests.length, 2);
 		assert.equal(pi.asked.length, 1);
@@ -308,12 +333,11 @@ describe("pi reloads its extensions", () => {
 		const two = calls({ name: "noop", args: {} }, { name: "noop", args: {} });
 		const pi = await inside(t, {
 			...{ model: [two, text("done")], env },
-			person: (asked, n) =>
-				n === 1 ? new Promise((resolve) => asked.signal?.addEventListener("abort", () => resolve(true))) : true,
+			person: (asked, n) => (n === 1 ? closed(asked) : true),
 		});
 		const run = pi.run("go");
 		await pi.until("the question", () => pi.asked.length > 0);
-		await reloads(pi);
+		await pi.session.reload();
 		await run;
 		const results = pi.model.requests[1]?.texts("tool") ?? [];
 		assert.equal(results[1], "Not run: the extensions were reloaded meanwhile. Call it again if it is still needed.");

@@ -276,6 +276,14 @@ describe("a pi that is too old", () => {
 		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
 		assert.equal(pi.model.requests.length, 1);
 	});
+
+	test("answers /turn-limit with the reason why it does nothing", async (t) => {
+		const pi = await inside(t, { ...old, person: () => false });
+		pi.notifications.length = 0;
+		Object.defineProperty(pi.session.sessionManager, "buildSessionProjection", { value: undefined });
+		await pi.run("/turn-limit");
+		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "error" }]);
+	});
 });
 
 test("a failure of the provider is pi's to report", async (t) => {
