@@ -186,6 +186,30 @@ describe("a message that arrives while a prompt is still starting", () => {
 		assert.equal(pi.model.turns.length, 3 + 3);
 	});
 
+	/** `/nudge` steers where pi counts a prompt that is starting as a run (1.x); elsewhere it would start one of its own. */
+	function nudges(pi: ExtensionAPI): void {
+		pi.registerCommand("nudge", {
+			handler: (_args, ctx) => {
+				if (!ctx.isIdle()) pi.sendUserMessage("look left", { deliverAs: "steer" });
+				return Promise.resolve();
+			},
+		});
+	}
+
+	test("leaves the prompt its 3 turns: an extension steers, and another one is slow", async (t) => {
+		const pi = await host(t, { model: endless(), env: limit(3), before: [slow, nudges] });
+		const rpc = await pi.rpc({ answer: ({ title }) => (title === "Still starting" ? undefined : false) });
+		await rpc.run("go");
+		await rpc.question();
+		const accepted = rpc.prompt("again");
+		const starting = await rpc.question();
+		await rpc.prompt("/nudge");
+		starting.yes();
+		await accepted;
+		await rpc.settled();
+		assert.equal(pi.model.turns.length, 3 + 3);
+	});
+
 	test("leaves the prompt its 3 turns: pi compacts first", async (t) => {
 		const options = crowded();
 		const pi = await host(t, options);

@@ -154,7 +154,8 @@ export class Host {
 	}
 }
 
-function write(folder: string, files: Record<string, string | object> = {}): void {
+/** Writes files into a folder; objects become JSON. */
+export function write(folder: string, files: Record<string, string | object> = {}): void {
 	mkdirSync(folder, { recursive: true });
 	for (const [name, content] of Object.entries(files)) {
 		mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -162,13 +163,15 @@ function write(folder: string, files: Record<string, string | object> = {}): voi
 	}
 }
 
-function models(baseUrl: string, fields?: Record<string, unknown>): object {
+/** A models.json with the scripted model. */
+export function models(baseUrl: string, fields?: Record<string, unknown>): object {
 	const cost = { input: 10, output: 100, cacheRead: 1, cacheWrite: 0 };
 	const model = { id: "scripted", cost, contextWindow: 200_000, maxTokens: 8_000, ...fields };
 	return { providers: { loopback: { baseUrl, api: "openai-completions", apiKey: "none", models: [model] } } };
 }
 
-function settings({ retry, compaction, ...others }: NonNullable<HostOptions["settings"]> = {}): object {
+/** Settings in which a retry does not wait. */
+export function settings({ retry, compaction, ...others }: NonNullable<HostOptions["settings"]> = {}): object {
 	return {
 		defaultProvider: "loopback",
 		defaultModel: "scripted",

@@ -56,7 +56,7 @@ export interface Session {
 /** Asks for one call of a tool that does nothing, the cheapest turn that does not end a run. */
 export const noop: Reply = { calls: [{ name: "noop", args: {} }] };
 
-const noopTool: ToolDefinition = {
+export const noopTool: ToolDefinition = {
 	name: "noop",
 	label: "noop",
 	description: "Does nothing.",
@@ -130,7 +130,8 @@ function message({ text, calls = [], failure }: Reply): ReturnType<typeof fauxAs
 	return fauxAssistantMessage(content, { stopReason: calls.length > 0 ? "toolUse" : "stop" });
 }
 
-function replaceVariables(variables: Record<string, string>): () => void {
+/** Puts these in the place of all variables that start with `PI_`; gives the way back. */
+export function replaceVariables(variables: Record<string, string>): () => void {
 	const ours = Object.entries(process.env).filter(([name]) => name.startsWith("PI_"));
 	const put = (entries: [string, string | undefined][]): void => {
 		for (const name of Object.keys(process.env)) if (name.startsWith("PI_")) Reflect.deleteProperty(process.env, name);

@@ -11,6 +11,7 @@ import {
 	overflow,
 	reloader,
 	type Reply,
+	type Request,
 	type Rpc,
 	text,
 	times,
@@ -123,6 +124,23 @@ test("a compaction that the person asks for while asked is made, and the run is 
 	await rpc.run("again");
 	assert.deepEqual(kinds(pi), ["turn", "turn", "summary", "turn"]);
 	assert.equal(pi.model.turns[2]?.count("A summary."), 1);
+});
+
+/** Asks before pi's extensions hear that it has settled, so that the run is stopped and not over yet. */
+function lingersAtTheEnd(pi: ExtensionAPI): void {
+	pi.on("agent_settled", async (_event, ctx) => void (await ctx.ui.confirm("Linger?", "")));
+}
+
+test("a compaction that the person asks for while the run is stopped is made", async (t) => {
+	const pi = await host(t, { ...small, model: times(2), env: limit(2), before: [lingersAtTheEnd] });
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	(await rpc.question()).no();
+	const linger = await rpc.question();
+	await rpc.send({ type: "compact" });
+	assert.deepEqual(kinds(pi), ["turn", "turn", "summary"]);
+	linger.yes();
+	await rpc.settled();
 });
 
 /** When pi wants to warm the cache, lets it wait until the dialog with this title is open, and tells. */
@@ -288,6 +306,17 @@ for (const command of ["/prompt", "/wake-up"]) {
 		await rpc.run(command);
 		assert.equal(pi.model.requests.length, 2);
 		assert.equal(rpc.questions.length, 1);
+	});
+}
+
+for (const command of ["/prompt", "/wake-up"]) {
+	test(`a person's steering does not refill the run that an extension starts next by ${command}`, async (t) => {
+		const model = (_request: Request, n: number): Reply => (n === 2 ? text("answer") : mark());
+		const steer = (rpc: Rpc): Promise<void> => rpc.steer("look left");
+		const { pi, rpc } = await during(t, 1, steer, { model, env: limit(3), after: [starts], answer: "no" });
+		await rpc.run(command);
+		assert.equal(pi.model.requests.length, 3);
+		assert.deepEqual(asked(rpc), ["You've used 3 turns. Continue?"]);
 	});
 }
 

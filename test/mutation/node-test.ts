@@ -1,0 +1,70 @@
+/**
+ * Stands in for `node:test` where Stryker judges mutants: registers tests, so that they can run again and again in one
+ * process. It knows what our tests use of it.
+ */
+import { mock } from "node:test";
+
+/** A test that can be run. */
+export interface Registered {
+	/** Its file, its suites and its name. */
+	readonly id: string;
+	/** Rejects if the test fails. */
+	readonly run: () => Promise<void>;
+}
+
+/** As our tests see it. */
+interface Context {
+	readonly mock: typeof mock;
+	after: (undo: () => unknown) => void;
+	diagnostic: () => void;
+}
+
+type Body = (t: Context) => unknown;
+
+/** In the order of the files. */
+export const registered: Registered[] = [];
+
+let path: readonly string[] = [];
+
+/** Registers what a file declares while it is loaded. */
+export async function load(file: string, importFile: () => Promise<unknown>): Promise<void> {
+	path = [file];
+	await importFile();
+}
+
+export function describe(name: string, declare: () => void): void {
+	const around = path;
+	path = [...around, name];
+	declare();
+	path = around;
+}
+
+export function test(name: string, body: Body): void {
+	const id = [...path, name].join(" > ");
+	registered.push({ id, run: () => runBody(body) });
+}
+
+let patience = Infinity;
+
+/** A test that takes longer, in milliseconds, hangs and has failed. */
+export function setPatience(ms: number): void {
+	patience = ms;
+}
+
+// Taken before a test puts its own in their place.
+const { setTimeout, clearTimeout } = globalThis;
+
+async function runBody(body: Body): Promise<void> {
+	const undos: (() => unknown)[] = [];
+	let timer: NodeJS.Timeout | undefined;
+	const hangs = new Promise<never>((_resolve, reject) => {
+		timer = setTimeout(() => reject(new Error(`The test takes more than ${patience} ms.`)), patience);
+	});
+	try {
+		await Promise.race([body({ mock, after: (undo) => undos.push(undo), diagnostic: () => {} }), hangs]);
+	} finally {
+		clearTimeout(timer);
+		for (const undo of undos) await undo();
+		mock.restoreAll();
+	}
+}

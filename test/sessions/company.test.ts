@@ -1,0 +1,360 @@
+/** More than one copy in a session, more than one session in a process, and pi's reloads. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
+import installed from "../../src/pi/extension.ts";
+import { shared } from "../../src/pi/shared.ts";
+import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
+import { calls, endless, held, text, times } from "../harness/model.ts";
+import { noop } from "../harness/session.ts";
+
+const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
+const endlessly = { model: endless(noop), env: limit(3) };
+const kinds = (outcomes: readonly Outcome[]): string[] => outcomes.map(({ kind, turns }) => `${kind} ${turns}`);
+
+/** The limits of a program, with the outcomes that it hears. */
+function programs(options: TurnLimitOptions) {
+	const outcomes: Outcome[] = [];
+	return { outcomes, limit: turnLimit({ grace: 0, ...options, onOutcome: (outcome) => outcomes.push(outcome) }) };
+}
+
+describe("two copies in one session", () => {
+	const twice = "This session loads pi-turn-limit twice; this copy stays out of the way.";
+
+	test("both installed: the first guards, the second says so and is silent, and there is one command", async (t) => {
+		const pi = await inside(t, { ...endlessly, person: () => false, extensions: [installed, installed] });
+		assert.deepEqual(pi.notifications, [{ message: twice, type: "warning" }]);
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 3);
+		assert.equal(pi.asked.length, 1);
+		const ours = pi.session.extensionRunner.getRegisteredCommands().filter(({ name }) => name.startsWith("turn-limit"));
+		assert.deepEqual(
+			ours.map(({ name, invocationName }) => [name, invocationName]),
+			[["turn-limit", "turn-limit"]],
+		);
+		await pi.run("/turn-limit 2");
+		await pi.run("again");
+		assert.equal(pi.model.requests.length, 3 + 2);
+	});
+
+	for (const order of ["first", "second"]) {
+		test(`an installed one and a program's, which is loaded ${order}: the program's guards without a word`, async (t) => {
+			const { limit, outcomes } = programs({ turns: 2 });
+			const extensions = order === "first" ? [limit, installed] : [installed, limit];
+			const pi = await inside(t, { ...endlessly, extensions, person: () => false });
+			assert.deepEqual(pi.notifications, []);
+			await pi.run("go");
+			assert.equal(pi.model.requests.length, 2);
+			assert.deepEqual(kinds(outcomes), ["declined 2"]);
+			await pi.run("/turn-limit 4");
+			await pi.run("again");
+			assert.equal(pi.model.requests.length, 2 + 4);
+			assert.equal(pi.entries("turn-limit-outcome").length, 2);
+		});
+	}
+
+	test("both a program's: nothing runs, because only one could hold", async (t) => {
+		const [first, second] = [programs({ turns: 2 }), programs({ turns: 4 })];
+		const pi = await inside(t, { ...endlessly, extensions: [first.limit, second.limit], person: () => false });
+		const message = "This session has two turnLimit() extensions; it is stopped because only one could hold.";
+		assert.deepEqual(pi.notifications, [{ message, type: "warning" }]);
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.equal(pi.errors.length, 0);
+	});
+
+	test("after the session the next one is guarded by its own copy", async (t) => {
+		const pi = await inside(t, { ...endlessly, extensions: [installed, installed], person: () => false });
+		await pi.quit();
+		const next = await inside(t, { ...endlessly, person: () => false });
+		await next.run("go");
+		assert.equal(next.model.requests.length, 3);
+	});
+
+	test("a program learns before it prompts that its limit does not guard the session", async (t) => {
+		const { limit } = programs({ turns: 2 });
+		const other = await inside(t, { ...endlessly, extensions: [limit] });
+		const pi = await inside(t, endlessly);
+		await assert.rejects(limit.prompt(pi.session, "go"), /does not guard/);
+		await assert.rejects(limit.prompt(other.session, "go"), { name: "LimitExceeded" });
+		await other.quit();
+		await assert.rejects(limit.prompt(other.session, "go"), /does not guard/);
+		assert.equal(pi.model.requests.length, 0);
+	});
+
+	test("a program's limit that no session has loaded yet may guard the first one", async (t) => {
+		const { limit } = programs({ turns: 2 });
+		await assert.rejects(limit.prompt({ prompt: () => Promise.resolve() }, "go"), /does not guard/);
+		const pi = await inside(t, { ...endlessly, extensions: [limit] });
+		await assert.rejects(limit.prompt({ prompt: (...args) => pi.session.prompt(...args) }, "go"), {
+			name: "LimitExceeded",
+		});
+	});
+});
+
+describe("a subagent", () => {
+	/** The variable by which a pi names itself to its children, as this process's parent would set it. */
+	function parent({ pid = process.ppid, start = startOf(process.ppid), run = "1" } = {}): Record<string, string> {
+		return { PI_TURN_LIMIT_ROOT: `${pid}.${start}.${run}` };
+	}
+
+	function startOf(pid: number): string {
+		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? "";
+	}
+
+	const memberLine = "pi-turn-limit: the limit of turns stopped this subagent before it gave an answer.";
+
+	async function child(t: TestContext, variable: Record<string, string>, options: InsideOptions = {}) {
+		const followed = new Followed(t);
+		const pi = await inside(t, { ...endlessly, ...options, env: { ...limit(3), ...options.env, ...variable } });
+		await pi.run("go");
+		return { pi, followed };
+	}
+
+	const isMember = ({ last }: Inside): boolean => last?.errorMessage === memberLine;
+
+	test("that is stopped without an answer says so in its last message, as a failure", async (t) => {
+		const { pi, followed } = await child(t, parent());
+		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["error", memberLine]);
+		assert.equal(followed.end(1), 53);
+		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], parent().PI_TURN_LIMIT_ROOT);
+	});
+
+	for (const [who, variable] of [
+		["a variable of a process that ended long ago", { pid: 4_190_000, start: "1" }],
+		["a variable of an earlier process with the same number", { start: "1" }],
+		["a variable that does not say when the process started", { start: "" }],
+		["a variable of this very process", { pid: process.pid, start: startOf(process.pid) }],
+		["a variable with more behind it", { run: "1.x" }],
+		["a variable without a number", { pid: "x" as never }],
+		["a variable with text before it", { pid: ` ${process.ppid}` as never }],
+	] as [string, Parameters<typeof parent>[0]][]) {
+		test(`is none that has ${who}`, async (t) => {
+			const { pi } = await child(t, parent(variable));
+			assert.equal(isMember(pi), false);
+			assert.equal(pi.last?.stopReason, "aborted");
+		});
+	}
+
+	for (const [start, expected] of [
+		["", true],
+		["1", false],
+	] as const) {
+		const what = start === "" ? "does not say either" : "does";
+		test(`where the system does not say when a process started is ${expected ? "one" : "none"} if the variable ${what}`, async (t) => {
+			t.mock.method(process, "kill", () => true);
+			const { pi } = await child(t, parent({ pid: 4_190_000, start }));
+			assert.equal(isMember(pi), expected);
+		});
+	}
+
+	for (const [code, expected] of [
+		["EPERM", true],
+		["ESRCH", false],
+	] as const) {
+		test(`is ${expected ? "one" : "none"} if the system says ${code} of its parent`, async (t) => {
+			t.mock.method(process, "kill", (_pid: number, signal: number) => {
+				if (signal === 0) throw Object.assign(new Error(code), { code });
+			});
+			const { pi } = await child(t, parent());
+			assert.equal(isMember(pi), expected);
+		});
+	}
+
+	test("asks whether its parent lives, and does not end it", async (t) => {
+		const kill = t.mock.method(process, "kill");
+		await child(t, parent());
+		assert.deepEqual(
+			kill.mock.calls.map(({ arguments: args }) => args),
+			[[process.ppid, 0]],
+		);
+	});
+
+	test("with a person over rpc is not asked, and in a terminal of its own is", async (t) => {
+		const { pi: rpc } = await child(t, parent(), { person: () => false });
+		assert.deepEqual([rpc.asked.length, rpc.model.requests.length], [0, 3]);
+		await rpc.quit();
+		const { pi: tui } = await child(t, parent(), { person: () => false, mode: "tui" });
+		assert.equal(tui.asked.length, 1);
+	});
+
+	const wrappingUp = { model: [noop, text("My report.")], env: { PI_TURN_LIMIT_GRACE: "1", PI_MAX_TURNS: "2" } };
+	const note = "[pi-turn-limit: this answer may be partial; the subagent came to its limit of turns.]";
+
+	test("whose answer may be partial says so at its end, and exits like one that has answered", async (t) => {
+		const { pi, followed } = await child(t, parent(), wrappingUp);
+		assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
+		assert.deepEqual([followed.end(0), followed.stderr], [0, ""]);
+	});
+
+	test("whose answer comes in the final pass says so too", async (t) => {
+		const env = { ...limit(1), PI_TURN_LIMIT_POLICY: "synthesize" };
+		const { pi, followed } = await child(t, parent(), { model: [noop, text("My report.")], env });
+		assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
+		assert.deepEqual([followed.end(0), followed.stderr], [0, ""]);
+	});
+
+	test("does not say so where PI_TURN_LIMIT_PARTIAL_NOTE is false", async (t) => {
+		const env = { ...wrappingUp.env, PI_TURN_LIMIT_PARTIAL_NOTE: "false" };
+		const { pi } = await child(t, parent(), { ...wrappingUp, env });
+		assert.equal(pi.session.getLastAssistantText(), "My report.");
+	});
+
+	test("that ends by itself does not say so", async (t) => {
+		const { pi } = await child(t, parent(), { model: [noop, text("My report.")] });
+		assert.equal(pi.session.getLastAssistantText(), "My report.");
+	});
+
+	test("that is stopped after an answer repeats it, with the note", async (t) => {
+		const goesOn = (pi: ExtensionAPI): void => {
+			pi.on("agent_end", () => pi.sendUserMessage("go on", { deliverAs: "followUp" }));
+		};
+		const model = [text("My report. "), noop, noop];
+		const { pi } = await child(t, parent(), { model, extensions: [installed, goesOn] });
+		assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
+		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["stop", undefined]);
+	});
+
+	test("in the same process as its parent is one, and leaves exit code and variable to it", async (t) => {
+		const { pi: root, followed } = await child(t, {}, { person: () => true, model: [text("done")] });
+		const before = process.env["PI_TURN_LIMIT_ROOT"];
+		const pi = await inside(t, endlessly);
+		await pi.run("go");
+		assert.equal(isMember(pi), true);
+		assert.deepEqual([followed.end(0), followed.stderr], [0, ""]);
+		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], undefined, "the harness has put the child's own variables");
+		assert.notEqual(before, undefined);
+		await pi.quit();
+		await root.quit();
+		const next = await inside(t, endlessly);
+		await next.run("go");
+		assert.equal(isMember(next), false);
+		assert.equal(followed.end(0), 53);
+	});
+
+	test("a pi names itself and its run to the processes that it starts", async (t) => {
+		const seen: (string | undefined)[] = [];
+		const looks = (pi: ExtensionAPI): void => {
+			pi.on("session_start", () => void seen.push(process.env["PI_TURN_LIMIT_ROOT"]));
+			pi.on("tool_call", () => void seen.push(process.env["PI_TURN_LIMIT_ROOT"]));
+		};
+		const { pi } = await child(
+			t,
+			{},
+			{ extensions: [installed, looks], model: [noop, text("done"), noop, text("done")] },
+		);
+		await pi.run("again");
+		const root = `${process.pid}.${startOf(process.pid)}`;
+		assert.deepEqual(seen, [`${root}.0`, `${root}.1`, `${root}.2`]);
+	});
+
+	for (const [what, options] of [
+		["embeds pi", { isPi: false }],
+		["is run by node and embeds pi", { isPi: true, title: "node" }],
+		["is run by bun and embeds pi", { isPi: true, title: "/usr/bin/bun x" }],
+	] as [string, InsideOptions & { title?: string }][]) {
+		test(`a program that ${what} has roots only, and no variable`, async (t) => {
+			const { title, ...more } = options;
+			const titled = (): void => {
+				if (title) process.title = title;
+			};
+			await inside(t, { ...endlessly, ...more, extensions: [titled, installed] });
+			const pi = await inside(t, { ...endlessly, ...more, extensions: [titled, installed] });
+			await pi.run("go");
+			assert.equal(isMember(pi), false);
+			assert.equal(process.env["PI_TURN_LIMIT_ROOT"], undefined);
+		});
+	}
+});
+
+describe("pi reloads its extensions", () => {
+	/** An answer that comes only when the dialog is closed, and is a yes. */
+	function closed({ signal }: { signal: AbortSignal | undefined }): Promise<boolean> {
+		return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true)));
+	}
+
+	test("in the middle of a run: it counts on, and the limit holds", async (t) => {
+		const slow = held(noop);
+		const pi = await inside(t, { model: [noop, slow, ...times(5, noop)], env: limit(3), person: () => false });
+		const run = pi.run("go");
+		await pi.model.arrival(2);
+		await pi.session.reload();
+		slow.release();
+		await run;
+		assert.equal(pi.model.requests.length, 3);
+		assert.deepEqual(
+			pi.asked.map(({ message }) => message.split("\n")[0]),
+			["You've used 3 turns. Continue?"],
+		);
+		assert.deepEqual(pi.errors, []);
+		assert.equal(shared.legacies.size, 0);
+	});
+
+	test("while the question is open: it is asked again, and the first dialog is closed", async (t) => {
+		const pi = await inside(t, {
+			...endlessly,
+			person: (asked, n) => (n === 1 ? closed(asked) : n === 2),
+		});
+		const run = pi.run("go");
+		await pi.until("the question", () => pi.asked.length > 0);
+		await pi.session.reload();
+		await run;
+		assert.equal(pi.asked.length, 3);
+		assert.equal(pi.model.requests.length, 6);
+	});
+
+	test("while the question before the first turn is open: it is asked again, and the turn waits for the answer", async (t) => {
+		const pi = await inside(t, {
+			model: [text("done")],
+			env: limit(0),
+			person: (asked, n) => (n === 1 ? closed(asked) : true),
+		});
+		const run = pi.run("go");
+		await pi.until("the question", () => pi.asked.length > 0);
+		await pi.session.reload();
+		await run;
+		assert.equal(pi.asked.length, 2);
+		assert.equal(pi.model.requests.length, 1);
+	});
+
+	test("between two runs: the next one is guarded as before, and what the command has set holds", async (t) => {
+		const pi = await inside(t, { ...endlessly, person: () => false });
+		await pi.run("/turn-limit 2");
+		await pi.session.reload();
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 2);
+		assert.equal(pi.asked.length, 1);
+	});
+
+	test("a call that waits for an answer is not made, because its tools are gone", async (t) => {
+		const env = { PI_TURN_LIMIT_TOOLS: "1" };
+		const two = calls({ name: "noop", args: {} }, { name: "noop", args: {} });
+		const pi = await inside(t, {
+			...{ model: [two, text("done")], env },
+			person: (asked, n) => (n === 1 ? closed(asked) : true),
+		});
+		const run = pi.run("go");
+		await pi.until("the question", () => pi.asked.length > 0);
+		await pi.session.reload();
+		await run;
+		const results = pi.model.requests[1]?.texts("tool") ?? [];
+		assert.equal(results[1], "Not run: the extensions were reloaded meanwhile. Call it again if it is still needed.");
+	});
+
+	test("and ours does not come back: the run goes on after ten seconds", async (t) => {
+		const { setTimeout: real } = globalThis;
+		const waits: number[] = [];
+		t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+			if (ms === 10_000) waits.push(ms);
+			return Reflect.apply(real, undefined, [then, ms === 10_000 ? 0 : ms, ...args]) as unknown;
+		});
+		const pi = await inside(t, { model: [noop, text("done")], env: limit(3), person: () => false });
+		await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
+		await pi.run("go");
+		assert.deepEqual(waits, [10_000]);
+		assert.equal(pi.model.requests.length, 2);
+		assert.deepEqual(pi.asked, []);
+	});
+});

@@ -1,0 +1,292 @@
+/** What the extension does to the process of a script: its exit code, its standard error, its listeners. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import installed from "../../src/pi/extension.ts";
+import { Followed, inside, type InsideOptions } from "../harness/inside.ts";
+import { endless, fail, type Reply, type Request, text } from "../harness/model.ts";
+import { noop } from "../harness/session.ts";
+
+/** A model that does what the last prompt says, and a limit of 2 turns of which the second comes with the wrap-up. */
+const fated = {
+	model: (request: Request): Reply => {
+		const prompt = request.texts("user").findLast((words) => ["works", "ends", "wraps up"].includes(words));
+		const isTold = request.texts("user").at(-1)?.startsWith("Only") ?? false;
+		if (prompt === "ends" || (prompt === "wraps up" && isTold)) return text("My report.");
+		return noop;
+	},
+	env: { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "1" },
+};
+
+const stopLine =
+	"pi-turn-limit: exhausted at the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 2 tool calls, $0.02.\n";
+const partialLine =
+	"pi-turn-limit: wrapped_up at the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
+
+/** A script with these prompts. */
+async function script(t: TestContext, prompts: readonly string[], options: InsideOptions = {}) {
+	const followed = new Followed(t);
+	const pi = await inside(t, { ...fated, ...options });
+	for (const prompt of prompts) await pi.run(prompt);
+	return { pi, followed };
+}
+
+/** Adds a message when pi has settled, so that the reason of a stop is not the last message. */
+function speaks(pi: ExtensionAPI): void {
+	pi.on("agent_settled", () => pi.sendMessage({ customType: "peer", content: "I was here.", display: true }));
+}
+
+test("a script that is stopped three times leaves two listeners: for the code and for the line", async (t) => {
+	const { followed } = await script(t, ["works", "works", "works"]);
+	assert.equal(followed.listeners.length, 2);
+});
+
+describe("the exit code", () => {
+	for (const [prompts, code] of [
+		[["ends"], 0],
+		[["works"], 53],
+		[["wraps up"], 54],
+		[["wraps up", "works"], 53],
+		[["works", "wraps up"], 53],
+		[["works", "ends"], 53],
+	] as const) {
+		for (const mode of ["print", "json"] as const) {
+			test(`is ${code} after: ${prompts.join(", ")} (${mode})`, async (t) => {
+				const { followed } = await script(t, prompts, { mode });
+				assert.equal(followed.end(0), code);
+			});
+		}
+	}
+
+	for (const [prompt, pis, code] of [
+		["works", 1, 53],
+		["wraps up", 1, 1],
+		["works", 143, 143],
+		["works", 2, 2],
+	] as const) {
+		test(`is ${code} where pi's own is ${pis} and the prompt was: ${prompt}`, async (t) => {
+			const { followed } = await script(t, [prompt]);
+			assert.equal(followed.end(pis), code);
+		});
+	}
+
+	for (const options of [
+		{ mode: "rpc" },
+		{ mode: "tui" },
+		{ isPi: false },
+		{ person: () => false },
+	] as InsideOptions[]) {
+		test(`is pi's own where it is not a script: ${Object.entries(options).map(String).join()}`, async (t) => {
+			const { followed } = await script(t, ["works", "wraps up"], options);
+			assert.deepEqual([followed.end(0), followed.stderr, followed.listeners.length], [0, "", 0]);
+		});
+	}
+
+	test("is 1 after a failure of ours, in json mode too", async (t) => {
+		const breaks = (pi: ExtensionAPI): void => {
+			pi.on("turn_start", (_event, ctx) => {
+				Object.defineProperty(ctx, "signal", {
+					get: () => {
+						throw new Error("broken on purpose");
+					},
+				});
+			});
+		};
+		const { followed } = await script(t, ["works"], { mode: "json", extensions: [breaks, installed] });
+		assert.equal(process.exitCode, 1);
+		assert.match(followed.stderr, /^pi-turn-limit: failed and stopped the run: Error: broken on purpose\n$/);
+		assert.equal(followed.end(1), 1);
+	});
+});
+
+describe("the line about a stop", () => {
+	test("is pi's to print where it is the last message, which print mode shows", async (t) => {
+		const { pi, followed } = await script(t, ["works"]);
+		followed.end(1);
+		assert.equal(followed.stderr, "");
+		assert.equal(`${pi.last?.errorMessage}\n`, stopLine);
+		assert.equal(pi.last?.stopReason, "aborted");
+	});
+
+	test("is printed at the end where another message comes after it", async (t) => {
+		const { followed } = await script(t, ["works"], { extensions: [installed, speaks] });
+		assert.equal(followed.stderr, "");
+		followed.end(1);
+		assert.equal(followed.stderr, stopLine);
+	});
+
+	test("is printed before the next prompt, and not again at the end", async (t) => {
+		const { followed } = await script(t, ["works", "ends"]);
+		assert.equal(followed.stderr, stopLine);
+		followed.end(0);
+		assert.equal(followed.stderr, stopLine);
+	});
+
+	test("is printed once for every stop", async (t) => {
+		const { followed } = await script(t, ["works", "works", "works"]);
+		assert.equal(followed.stderr, stopLine + stopLine);
+		followed.end(1);
+		assert.equal(followed.stderr, stopLine + stopLine);
+	});
+
+	test("is printed at once in json mode", async (t) => {
+		const { followed } = await script(t, ["works"], { mode: "json" });
+		assert.equal(followed.stderr, stopLine);
+	});
+
+	test("is printed at once where the answer may be partial", async (t) => {
+		const { followed } = await script(t, ["wraps up"]);
+		assert.equal(followed.stderr, partialLine);
+	});
+
+	test("is not printed before the run that an extension starts, and is when the session is left for another", async (t) => {
+		const { pi, followed } = await script(t, ["works"]);
+		await pi.session.sendUserMessage("go on");
+		assert.equal(followed.stderr, "");
+		await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "new" });
+		assert.equal(followed.stderr, stopLine);
+	});
+
+	for (const reason of ["quit", "reload"] as const) {
+		test(`is left to the end of the process at the session's end (${reason})`, async (t) => {
+			const { pi, followed } = await script(t, ["works"]);
+			await pi.session.extensionRunner.emit({ type: "session_shutdown", reason });
+			assert.equal(followed.stderr, "");
+		});
+	}
+
+	test("every line of a warning says who speaks", async (t) => {
+		const env = { ...fated.env, PI_TURN_LIMIT_TOOLS: "-1", PI_TURN_LIMIT_COST: "dear" };
+		const { followed } = await script(t, [], { env });
+		assert.match(followed.stderr, /^(pi-turn-limit: PI_TURN_LIMIT_(TOOLS|COST): .*\n){2}$/);
+	});
+});
+
+describe("an extension that wakes the agent whenever it has settled", () => {
+	/** Until the process would have ended, or after 5 times. */
+	const waker =
+		(followed: Followed) =>
+		(pi: ExtensionAPI): void => {
+			let left = 5;
+			pi.on("agent_settled", () => {
+				if (followed.exits.length === 0 && left-- > 0) pi.sendUserMessage("go on");
+			});
+		};
+
+	/** Waits of whole seconds take no time; gives how long they were. */
+	function hurry(t: TestContext): number[] {
+		const waits: number[] = [];
+		const { setTimeout: real } = globalThis;
+		t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+			const isOurs = [1000, 2000, 4000, 8000].includes(ms);
+			if (isOurs) waits.push(ms);
+			return Reflect.apply(real, undefined, [then, isOurs ? 0 : ms, ...args]) as unknown;
+		});
+		return waits;
+	}
+
+	async function woken(t: TestContext, options: InsideOptions = {}, prompt = "works") {
+		const waits = hurry(t);
+		const followed = new Followed(t);
+		const pi = await inside(t, { ...fated, ...options, extensions: [installed, waker(followed)] });
+		await pi.run(prompt);
+		await pi.until("rest", () => pi.session.isIdle);
+		return { pi, followed, waits };
+	}
+
+	test("ends a script after the third refused run, with the line and 53", async (t) => {
+		const { pi, followed, waits } = await woken(t);
+		await pi.until("exit", () => followed.exits.length > 0);
+		assert.deepEqual(followed.exits, [53]);
+		assert.equal(followed.stderr, stopLine);
+		assert.equal(followed.stdout, "");
+		assert.deepEqual(waits, [1000]);
+		assert.equal(pi.model.requests.length, 2);
+	});
+
+	test("ends a script with its answer on stdout", async (t) => {
+		const { pi, followed } = await woken(t, {}, "ends");
+		await pi.until("exit", () => followed.exits.length > 0);
+		assert.deepEqual(followed.exits, [53]);
+		assert.equal(followed.stdout, "My report.\n");
+	});
+
+	test("leaves stdout to pi in json mode", async (t) => {
+		const { pi, followed } = await woken(t, { mode: "json" }, "ends");
+		await pi.until("exit", () => followed.exits.length > 0);
+		assert.equal(followed.stdout, "");
+	});
+
+	for (const options of [{ person: () => false }, { isPi: false }] as InsideOptions[]) {
+		test(`ends no process that is not a script: ${Object.keys(options).join()}`, async (t) => {
+			const { pi, followed, waits } = await woken(t, options);
+			await pi.until("the longest wait", () => waits.includes(4000));
+			assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
+			assert.deepEqual(waits.slice(0, 3), [1000, 2000, 4000]);
+			assert.equal(pi.model.requests.length, 2);
+		});
+	}
+});
+
+describe("a pi that is too old", () => {
+	/** Handlers of an event have one `ctx`: here its session manager lacks what came with 0.87. */
+	function ages(pi: ExtensionAPI): void {
+		const age = (_event: unknown, ctx: object): void => {
+			const young = Reflect.get(ctx, "sessionManager") as object;
+			const old = new Proxy(young, {
+				get: (target, name) =>
+					name === "buildSessionProjection" ? undefined : (Reflect.get(target, name, target) as unknown),
+			});
+			Object.defineProperty(ctx, "sessionManager", { value: old });
+		};
+		for (const event of ["session_start", "turn_start", "tool_call", "agent_settled"])
+			(pi.on as (name: string, handler: unknown) => void)(event, age);
+	}
+	const old = { extensions: [ages, installed], model: endless(text("done")) };
+	const tooOld = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
+
+	for (const [how, options] of [
+		["a variable", { env: { PI_MAX_TURNS: "3" } }],
+		["a flag", { flags: { "turn-limit-tools": "3" } }],
+	] as [string, InsideOptions][]) {
+		test(`does not run a script that asks for a limit by ${how}`, async (t) => {
+			const followed = new Followed(t);
+			await inside(t, { ...old, ...options }).catch(() => {});
+			assert.deepEqual(followed.exits, [1]);
+			assert.equal(followed.stderr, `pi-turn-limit: ${tooOld}\n`);
+		});
+	}
+
+	for (const env of [{}, { PI_TURN_LIMIT_POLICY: "abort" }]) {
+		test(`runs a script that asks for no limit, and says that there is none: ${Object.keys(env).join()}`, async (t) => {
+			const followed = new Followed(t);
+			const pi = await inside(t, { ...old, env });
+			await pi.run("go");
+			assert.deepEqual(followed.exits, []);
+			assert.equal(followed.stderr, `pi-turn-limit: ${tooOld}\n`);
+			assert.equal(pi.model.requests.length, 1);
+		});
+	}
+
+	test("tells a person who asks for a limit, and runs", async (t) => {
+		const followed = new Followed(t);
+		const pi = await inside(t, { ...old, env: { PI_MAX_TURNS: "3" }, person: () => false });
+		await pi.run("go");
+		assert.deepEqual(followed.exits, []);
+		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
+		assert.equal(pi.model.requests.length, 1);
+	});
+
+	test("answers /turn-limit with the reason why it does nothing", async (t) => {
+		const pi = await inside(t, { ...old, person: () => false });
+		pi.notifications.length = 0;
+		Object.defineProperty(pi.session.sessionManager, "buildSessionProjection", { value: undefined });
+		await pi.run("/turn-limit");
+		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "error" }]);
+	});
+});
+
+test("a failure of the provider is pi's to report", async (t) => {
+	const { followed } = await script(t, ["works"], { model: endless(fail(400)) });
+	assert.deepEqual([followed.end(1), followed.stderr], [1, ""]);
+});
