@@ -70,8 +70,9 @@ test("npm start in a terminal counts, asks, goes on after a yes, and ends with t
 	const { env, left } = surroundings(t);
 	const tui = new Terminal(t, { file: "npm", args: ["start"], cwd: root, env }, {});
 	await tui.shows("Turns: 2/3");
-	await tui.shows("Enter says yes");
+	await tui.shows("choose with the arrows and Enter");
 	await tui.shows("You've used 3 turns. Continue?");
+	await tui.shows("→ Continue");
 	tui.press("enter");
 	await tui.shows("this time I obey");
 	tui.press("ctrl+d");
