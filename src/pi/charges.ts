@@ -25,7 +25,7 @@ export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	tokens: { amount: ({ input, output, cacheWrite }) => input + output + cacheWrite },
 };
 
-export const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
+const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
 
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
 export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, number>> | undefined {

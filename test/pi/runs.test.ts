@@ -128,7 +128,9 @@ test("a compaction that the person asks for while asked is made, and the run is 
 
 /** Asks before pi's extensions hear that it has settled, so that the run is stopped and not over yet. */
 function lingersAtTheEnd(pi: ExtensionAPI): void {
-	pi.on("agent_settled", async (_event, ctx) => void (await ctx.ui.confirm("Linger?", "")));
+	pi.on("agent_settled", async (_event, ctx) => {
+		await ctx.ui.confirm("Linger?", "");
+	});
 }
 
 test("a compaction that the person asks for while the run is stopped is made", async (t) => {
