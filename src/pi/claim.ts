@@ -24,8 +24,9 @@ export function claim(session: object, guard: Guard): Guard | undefined {
 	return undefined;
 }
 
-export function release(session: object, guard: Guard): void {
-	if (shared.guards.get(session) === guard) shared.guards.delete(session);
+/** To be called by its guard: other copies handle no events. */
+export function release(session: object): void {
+	shared.guards.delete(session);
 }
 
 export function guardOf(session: object): Guard | undefined {

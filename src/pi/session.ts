@@ -131,7 +131,7 @@ export class Session implements Guard {
 
 	/** Pi reloads its extensions: events that still reach this instance wait for the next. */
 	leave({ sessionManager }: Context): void {
-		release(sessionManager, this);
+		release(sessionManager);
 		this.handover.leave(sessionManager.getSessionId(), this.state, () => this.question?.close());
 	}
 
@@ -140,7 +140,7 @@ export class Session implements Guard {
 		await this.step({ type: "shut_down" }, ctx);
 		this.duty = "off";
 		this.#ended.abort();
-		release(ctx.sessionManager, this);
+		release(ctx.sessionManager);
 		leaveProcess(ctx.sessionManager);
 	}
 

@@ -319,6 +319,23 @@ describe("pi reloads its extensions", () => {
 		assert.equal(pi.model.requests.length, 1);
 	});
 
+	test("leaves no timer behind", async (t) => {
+		const { setTimeout: real, clearTimeout: realClear } = globalThis;
+		const open = new Set<unknown>();
+		t.mock.method(globalThis, "setTimeout", (...args: Parameters<typeof setTimeout>) => {
+			const timer = real(...args);
+			if (args[1] === 10_000) open.add(timer);
+			return timer;
+		});
+		t.mock.method(globalThis, "clearTimeout", (timer: NodeJS.Timeout | undefined) => {
+			open.delete(timer);
+			realClear(timer);
+		});
+		const pi = await inside(t, { ...endlessly, person: () => false });
+		await pi.session.reload();
+		assert.equal(open.size, 0);
+	});
+
 	test("between two runs: the next one is guarded as before, and what the command has set holds", async (t) => {
 		const pi = await inside(t, { ...endlessly, person: () => false });
 		await pi.run("/turn-limit 2");
@@ -354,6 +371,7 @@ describe("pi reloads its extensions", () => {
 		await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
 		await pi.run("go");
 		assert.deepEqual(waits, [10_000]);
+		assert.deepEqual(pi.errors, []);
 		assert.equal(pi.model.requests.length, 2);
 		assert.deepEqual(pi.asked, []);
 	});

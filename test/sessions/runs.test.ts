@@ -259,6 +259,14 @@ describe("the wrap-up", () => {
 		assert.deepEqual(seen(pi, "Begin nothing new."), [0, 0, 1, 1, 1]);
 	});
 
+	test("that was given again stays in sight to the end of the run", async (t) => {
+		const model = [noop, noop, full, noop, noop, noop, text("done")];
+		const { pi } = await guarded(t, { turns: 9, grace: 7 }, { ...small, model });
+		await pi.run("go");
+		assert.deepEqual(seen(pi, "A summary."), [0, 0, 0, 1, 1, 1, 1]);
+		assert.deepEqual(seen(pi, "Begin nothing new."), [0, 0, 1, 1, 1, 1, 1]);
+	});
+
 	test("that falls together with a compaction reaches the model once", async (t) => {
 		const model = [noop, full, noop, text("done")];
 		const { pi } = await guarded(t, { turns: 4, grace: 2 }, { ...small, model });
@@ -365,6 +373,17 @@ describe("the final pass", () => {
 		assert.equal(pi.model.requests.at(-1)?.count(NOT_RUN), 0);
 	});
 
+	test("that is taken back while the model gives its answer costs no further request", async (t) => {
+		const slow = held(text("My answer."));
+		const { pi } = await guarded(t, synthesize, { model: [noop, noop, slow], person: () => false });
+		const run = pi.run("go");
+		await pi.model.arrival(3);
+		await pi.run("/turn-limit +5");
+		slow.release();
+		await run;
+		assert.equal(pi.model.requests.length, 3);
+	});
+
 	test("is given again when a compaction takes the instruction out of sight", async (t) => {
 		const model = [noop, noop, full, text("My answer.")];
 		const { pi } = await guarded(t, synthesize, { ...small, model });
@@ -436,6 +455,38 @@ describe("failures and aborts", () => {
 		assert.deepEqual(kinds(), ["interrupted"]);
 		assert.deepEqual([pi.asked, pi.notifications], [[], []]);
 		assert.notEqual(pi.last?.errorMessage?.includes("turn-limit"), true);
+	});
+
+	test("an abort after an answer leaves a script the aborted message, not the answer", async (t) => {
+		const goesOn = (pi: ExtensionAPI): void => {
+			pi.on("agent_end", () => pi.sendUserMessage("go on", { deliverAs: "followUp" }));
+		};
+		const slow = held(noop);
+		const pi = await inside(t, { model: [text("My report."), slow], extensions: [installed, goesOn] });
+		const run = pi.run("go");
+		await pi.model.arrival(2);
+		await pi.session.abort();
+		slow.release();
+		await run;
+		assert.notEqual(pi.last?.stopReason, "stop");
+	});
+
+	test("a failure at the start of a session does not leave it unguarded", async (t) => {
+		const breaks = (pi: ExtensionAPI): void => {
+			pi.on("session_start", (_event, ctx) => {
+				Object.assign(ctx, {
+					isProjectTrusted: () => {
+						throw new Error("broken on purpose");
+					},
+				});
+			});
+		};
+		const env = { PI_MAX_TURNS: "2" };
+		const pi = await inside(t, { model: endless(noop), env, extensions: [breaks, installed], person: () => false });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 2);
+		assert.equal(pi.asked.length, 1);
+		assert.doesNotMatch(pi.notifications.map(({ message }) => message).join(), /twice/);
 	});
 
 	/** A tool that aborts the run while it works. */
@@ -626,6 +677,38 @@ describe("the stop", () => {
 		assert.doesNotMatch(pi.notifications.at(-1)?.message ?? "", /queued/);
 	});
 
+	test("comes before a compaction that is due also where the limit is lowered while a tool works", async (t) => {
+		const lowers = (pi: ExtensionAPI): void => {
+			pi.registerTool({
+				...{ name: "lower", label: "lower", description: "", parameters: { type: "object", properties: {} } },
+				execute: async () => {
+					await host.pi?.run("/turn-limit 1");
+					return { content: [{ type: "text", text: "ok" }], details: {} };
+				},
+			});
+		};
+		const host: { pi?: Inside } = {};
+		const model = [{ ...calls({ name: "lower", args: {} }), usage: { prompt: 9_000 } }, text("done")];
+		const { pi } = await guarded(t, { turns: 9 }, { ...small, model, extensions: [lowers], person: () => false });
+		host.pi = pi;
+		await pi.run("go");
+		assert.equal(pi.asked.length, 1);
+		assert.deepEqual(
+			pi.model.requests.map(({ kind }) => kind),
+			["turn"],
+		);
+	});
+
+	test("leaves what was added to a round when another setting changes", async (t) => {
+		const { pi, limit } = await guarded(t, { turns: 2 }, { person: () => false });
+		const limits: unknown[] = [];
+		await pi.run("/turn-limit +3");
+		await pi.run("/turn-limit tools 99");
+		await pi.run("go");
+		limits.push(limit.snapshot().turns.used);
+		assert.deepEqual([limits, pi.model.requests.length], [[5], 5]);
+	});
+
 	test("cancels a compaction that is due, and not one that the person asks for", async (t) => {
 		const { pi } = await guarded(t, { turns: 2 }, { ...small, model: [noop, full] });
 		await pi.run("go");
@@ -697,6 +780,15 @@ describe("the stop", () => {
 		assert.equal(pi.asked.length, 1);
 		assert.equal(pi.model.requests.length, 2);
 	});
+});
+
+test("a run that is refused after a reload has a reason too, though its line is not known any more", async (t) => {
+	const { pi } = await guarded(t, { turns: 2 }, { extensions: [starts], person: () => false });
+	await pi.run("go");
+	await pi.session.reload();
+	await starting(pi, "/by-prompt");
+	assert.equal(pi.model.requests.length, 2);
+	assert.equal(typeof pi.last?.errorMessage, "string");
 });
 
 describe("amounts", () => {
