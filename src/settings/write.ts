@@ -1,6 +1,7 @@
 /** Writes settings into a file. */
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { quote } from "../core/text.ts";
 import { isObject, readObject, type Values } from "./places.ts";
 
 /** Sets the values and keeps everything else that stands in the file. Throws if the file is damaged or cannot be written. */
@@ -12,7 +13,7 @@ export function writeSettings(path: string, values: Values): void {
 	const target = before ? realpathSync(path) : path;
 	const indent = before ? /^[ \t]+(?=")/m.exec(readFileSync(path, "utf8"))?.[0] : undefined;
 	const draft = `${target}.${process.pid}`;
-	writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, before ? { mode: before.mode } : {});
+	writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, { mode: before?.mode });
 	renameSync(draft, target);
 }
 
@@ -21,8 +22,10 @@ function merge(content: Readonly<Record<string, unknown>>, values: Values): Read
 	const next: Record<string, unknown> = { ...content };
 	for (const [key, value] of Object.entries(values)) {
 		const [scope, inner] = key.split(".") as [string, string | undefined];
+		const held = next[scope] ?? {};
 		if (inner === undefined) next[key] = value;
-		else next[scope] = { ...(isObject(next[scope]) ? next[scope] : {}), [inner]: value };
+		else if (isObject(held)) next[scope] = { ...held, [inner]: value };
+		else throw new Error(`${scope} holds ${quote(held)} where an object is expected`);
 	}
 	return next;
 }

@@ -100,6 +100,7 @@ test("what the person says is back in the editor if the run ends before it leave
 	await tell(tui, "Look left.");
 	await tui.shows("Tool limit reached");
 	await tui.shows("→ Continue (1 more tool call)");
+	assert.match(tui.screen(), /Waiting: bash echo b >> marks/);
 	tui.press("escape");
 	await tui.shows(/─\nLook left\.\n─/);
 	assert.equal(pi.model.requests.length, 1);

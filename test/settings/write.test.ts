@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import {
+	chmodSync,
+	lstatSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { writeSettings } from "../../src/settings/write.ts";
+import { folder } from "./given.ts";
+
+const empty = (): string => mkdtempSync(join(folder, "write-"));
+
+/** A file with this content, or where one will be. */
+function file(content?: string): string {
+	const path = join(empty(), "turn-limit.json");
+	if (content !== undefined) writeFileSync(path, content);
+	return path;
+}
+
+const read = (path: string): string => readFileSync(path, "utf8");
+
+test("a missing file is made, and its folder", () => {
+	const path = join(empty(), "agent", "inner", "turn-limit.json");
+	writeSettings(path, { maxTurns: 50, "session.maxCost": 20 });
+	assert.equal(read(path), '{\n\t"maxTurns": 50,\n\t"session": {\n\t\t"maxCost": 20\n\t}\n}\n');
+});
+
+test("everything else that stands in the file stays, in its order and with its indent", () => {
+	const path = file(
+		'{\n  "$schema": "s",\n  "maxTurns": 9,\n  "mine": [1],\n  "session": { "mine": 1 },\n  "grace": 3\n}',
+	);
+	writeSettings(path, { maxTurns: 50, "session.maxTurns": 90, policy: "abort" });
+	const after = {
+		$schema: "s",
+		maxTurns: 50,
+		mine: [1],
+		session: { mine: 1, maxTurns: 90 },
+		grace: 3,
+		policy: "abort",
+	};
+	assert.equal(read(path), `${JSON.stringify(after, undefined, "  ")}\n`);
+});
+
+test("a file in one line gets tabs", () => {
+	const path = file('{ "grace": 3 }');
+	writeSettings(path, { maxTurns: 50 });
+	assert.equal(read(path), '{\n\t"grace": 3,\n\t"maxTurns": 50\n}\n');
+});
+
+test("a link stays a link, the file behind it keeps its mode, and nothing else is left", () => {
+	const dotfiles = join(empty(), "dotfiles");
+	mkdirSync(dotfiles);
+	const real = join(dotfiles, "mine.json");
+	writeFileSync(real, "{}");
+	chmodSync(real, 0o600);
+	const path = file();
+	symlinkSync(real, path);
+	writeSettings(path, { maxTurns: 50 });
+	assert.equal(read(real), '{\n\t"maxTurns": 50\n}\n');
+	assert.ok(lstatSync(path).isSymbolicLink());
+	assert.equal(statSync(real).mode & 0o777, 0o600);
+	assert.deepEqual(readdirSync(dotfiles), ["mine.json"]);
+});
+
+for (const [content, problem] of [
+	["{ maxTurns: 3", /JSON/],
+	["[]", /it holds \[\] where an object is expected/],
+	['{ "session": 3 }', /session holds 3 where an object is expected/],
+	['{ "session": [] }', /session holds \[\] where an object is expected/],
+] as const) {
+	test(`a damaged file is left alone: ${content}`, () => {
+		const path = file(content);
+		assert.throws(() => writeSettings(path, { "session.maxTurns": 90 }), problem);
+		assert.equal(read(path), content);
+	});
+}
