@@ -25,7 +25,7 @@ function scale(id: MeterId): number {
 /** `odds`: of a number against none. */
 function max(id: MeterId, odds: number): fc.Arbitrary<Max> {
 	return fc.oneof(
-		{ weight: odds, arbitrary: fc.constantFrom(0, 1, 1, 2, 2, 3, 3, 4, 4).map((n) => n * scale(id)) },
+		{ weight: odds, arbitrary: fc.constantFrom(0, 1, 1, 2, 2, 2.5, 3, 3, 4, 4).map((n) => Math.floor(n * scale(id))) },
 		{ weight: 4, arbitrary: fc.constant("unlimited") },
 	);
 }

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { transition } from "../../src/core/breaker.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
+import { POLICIES } from "../../src/core/limit.ts";
 import type { Event } from "../../src/core/state.ts";
 import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
@@ -144,6 +145,32 @@ test("a real session shows what the spec says", async () => {
 	});
 	await check(property, 220);
 });
+
+/** A turn with one call, always the same, that spends some of a meter. */
+function turnThatSpends(id: MeterId): readonly Input[] {
+	const isAmount = kindOf(id).known === "after";
+	return [
+		{ type: "tool_call_requested", call: { tool: "work", input: {} } },
+		...(isAmount ? [{ type: "charged", amounts: { [kindOf(id).of]: 10 } } as const] : []),
+		{ type: "turn_ended", goesOn: true },
+	];
+}
+
+for (const id of METER_IDS) {
+	test(`a real session asks about ${id}, goes on and stops as the spec says`, async () => {
+		const turns = Array.from({ length: 5 }, () => turnThatSpends(id)).flat();
+		const [yes, no] = (["yes", "no"] as const).map((answer) => ({ type: "answered", answer }) as const);
+		const script = [{ type: "prompted" } as const, ...turns, yes!, ...turns, yes!, ...turns, no!];
+		const max = kindOf(id).known === "after" ? 40 : 4;
+		const limits = METER_IDS.map((meter) => {
+			return { type: "limit_set", meter, max: meter === id ? max : "unlimited" } as const;
+		});
+		for (const policy of POLICIES) {
+			const events = [...limits, { type: "policy_set", meter: id, policy } as const];
+			for (const attended of [true, false]) await compare(attended, events, script);
+		}
+	});
+}
 
 test("a real session works on where a limit is raised in the final pass, which chance seldom brings", async () => {
 	const limits: readonly Event[] = [
