@@ -17,7 +17,7 @@ import {
 	withNote,
 } from "./host.ts";
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
-import { noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
+import { noted, noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { chargeTime } from "./time.ts";
@@ -91,6 +91,14 @@ export function handlersOf(session: Session): Handlers {
 			await session.step({ type: "message_entered" }, ctx);
 			// Pi starts a turn before the messages that the turn is about.
 			if (isRetry) await gateTurn(event, ctx);
+		},
+
+		message_update({ assistantMessageEvent: part }) {
+			if (part.type !== "text_end" || session.turn.isNoted) return;
+			session.turn.isNoted = true;
+			// Pi lets us add no part to the stream, and those who collect a member's answer from it read only these.
+			const delta = noted(session, "");
+			if (delta !== "") Object.assign(part, { type: "text_delta", delta });
 		},
 
 		async message_end({ message }, ctx) {
@@ -195,6 +203,7 @@ export function handlersOf(session: Session): Handlers {
 		switch (decision) {
 			case "admit":
 				session.delivery.inject();
+				if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
 				return;
 			case "gone":
 				return await session.handover.forward("turn_start", event);

@@ -10,6 +10,7 @@ import type {
 	InputEvent,
 	MessageEndEvent,
 	MessageStartEvent,
+	MessageUpdateEvent,
 	ModelSelectEvent,
 	SessionBeforeCompactEvent,
 	SessionCompactEvent,
@@ -64,6 +65,7 @@ export interface Events {
 	before_agent_start: BeforeAgentStartEvent;
 	turn_start: TurnStartEvent;
 	message_start: MessageStartEvent;
+	message_update: MessageUpdateEvent;
 	message_end: MessageEndEvent;
 	tool_call: ToolCallEvent;
 	tool_execution_end: ToolExecutionEndEvent;

@@ -17,7 +17,7 @@ import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
 import { pause } from "./pause.ts";
-import { Subscription } from "./subscribe.ts";
+import { type CostlyEvent, Subscription } from "./subscribe.ts";
 import { chargeTime, watchTime } from "./time.ts";
 import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
@@ -214,7 +214,7 @@ export class Session implements Guard {
 	}
 
 	newTurn(): void {
-		this.turn.stopListening?.();
+		for (const stop of this.turn.listening.values()) stop();
 		this.turn = new Turn();
 	}
 
@@ -223,9 +223,14 @@ export class Session implements Guard {
 	 * something. To be called after everything that can bring that about in mid-turn.
 	 */
 	awaitTurnEnd(): void {
-		if (this.turn.stopListening || this.handover.isOver) return;
+		if (this.turn.listening.has("turn_end") || this.handover.isOver) return;
 		const isAwaited = this.options.grace !== undefined || this.delivery.isPending || isEndAwaited(this.state);
-		if (isAwaited) this.turn.stopListening = this.#subscription.listenToTurnEnd();
+		if (isAwaited) this.listenTo("turn_end");
+	}
+
+	/** Until the next turn starts. */
+	listenTo(name: CostlyEvent): void {
+		if (!this.turn.listening.has(name)) this.turn.listening.set(name, this.#subscription.listenTo(name));
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {

@@ -19,6 +19,10 @@ const DEAD_END: Readonly<Record<string, unknown>> = {
 	tool_call: { block: true, terminate: true, reason: `${NOT_RUN}: this session was disposed of.` },
 };
 
+/** Listened to only in turns in which they matter: for the one pi builds the transcript, the other fires for every word. */
+export type CostlyEvent = "turn_end" | "message_update";
+const COSTLY: ReadonlySet<string> = new Set<CostlyEvent>(["turn_end", "message_update"]);
+
 /** Makes a session listen to pi. A handler that fails stops the run: a breaker that fails open is none. */
 export class Subscription {
 	readonly #session: Session;
@@ -31,13 +35,13 @@ export class Subscription {
 		this.#pi = session.pi;
 		this.#handlers = handlersOf(session) as unknown as Record<string, Handler>;
 		this.#loading = isFirstLoaded(session.pi, session.rank);
-		for (const name of Object.keys(this.#handlers)) if (name !== "turn_end") this.#listen(name);
+		for (const name of Object.keys(this.#handlers)) if (!COSTLY.has(name)) this.#listen(name);
 		if (this.#loading.isFirst) this.#register();
 	}
 
 	/** Until the function that it gives is called. */
-	listenToTurnEnd(): () => void {
-		return this.#listen("turn_end");
+	listenTo(name: CostlyEvent): () => void {
+		return this.#listen(name);
 	}
 
 	/** Handles an event of pi's, also one that reached an earlier instance. */

@@ -8,8 +8,10 @@ export class Turn {
 	hasRefused = false;
 	/** Another turn is due, although the model called no tool. */
 	mustGoOn = false;
-	/** Set while we listen to the end of this turn. */
-	stopListening: (() => void) | undefined;
+	/** By event: ends listening to it. */
+	readonly listening = new Map<string, () => void>();
+	/** The text that is streamed has its note. */
+	isNoted = false;
 	/** The model's message has arrived. */
 	hasReply = false;
 	readonly #running = new Set<string>();
