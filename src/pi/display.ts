@@ -41,9 +41,9 @@ export class Display {
 	}
 
 	/** Puts what the person has said, and what did not leave, back into the editor. */
-	giveBack(texts: readonly string[], { hasUI, ui }: Context): void {
-		if (texts.length === 0 || !hasUI) return;
-		ui.setEditorText([...texts, ui.getEditorText()].filter((text) => text !== "").join("\n\n"));
+	giveBack(texts: readonly string[], ctx: Context): void {
+		if (texts.length === 0 || !ctx.hasUI) return;
+		ctx.ui.setEditorText([...texts, ctx.ui.getEditorText()].filter((text) => text !== "").join("\n\n"));
 	}
 
 	/** The counters of the run in progress; between runs none. */
