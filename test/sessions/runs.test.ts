@@ -623,7 +623,7 @@ describe("the stop", () => {
 		const { pi } = await guarded(t, { turns: 2 }, { person: () => false });
 		await pi.run("go");
 		assert.deepEqual(pi.notifications, [
-			{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "error" },
+			{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "info" },
 		]);
 		assert.deepEqual(pi.widgets, ["Turns: 1/2", "Turns: 2/2", undefined]);
 	});
