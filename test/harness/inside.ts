@@ -62,7 +62,7 @@ export class Inside {
 	readonly folder: string;
 	readonly asked: Asked[] = [];
 	readonly notifications: { message: string; type: string }[] = [];
-	/** What our widget has shown: its line, or undefined each time it was cleared. */
+	/** What our widget has shown: its line (in the terminal `drawn`), or undefined each time it was cleared. */
 	readonly widgets: (string | undefined)[] = [];
 	/** All but `message_update`. */
 	readonly events: AgentSessionEvent[] = [];
@@ -85,7 +85,10 @@ export class Inside {
 		const uiContext = {
 			notify: (message: string, type = "info") => void this.notifications.push({ message, type }),
 			setStatus: () => {},
-			setWidget: (_key: string, lines?: string[]) => void this.widgets.push(lines?.join("\n")),
+			setWidget: (_key: string, widget?: string[] | object) =>
+				void this.widgets.push(Array.isArray(widget) ? widget.join("\n") : widget && "drawn"),
+			// There is no screen for a dialog of our own, so the question is asked by `confirm`.
+			custom: () => Promise.reject(new Error("There is no screen.")),
 			onTerminalInput: () => () => {},
 			getEditorText: () => "",
 			confirm: async (title: string, message: string, options?: { signal?: AbortSignal }) => {

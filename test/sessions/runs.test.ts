@@ -31,6 +31,12 @@ async function guarded(t: TestContext, limits: TurnLimitOptions, options: Inside
 /** How often a text stands in each request of a turn. */
 const seen = ({ model }: Inside, words: string): number[] => model.turns.map((request) => request.count(words));
 
+/** How many messages of extensions in the transcript have a text. */
+function stored({ session }: Inside, words: string): number {
+	const messages = session.messages.filter(({ role }) => role === "custom");
+	return messages.filter((message) => JSON.stringify(message).includes(words)).length;
+}
+
 const wrapUp = (remaining: number): string => wrapUpText("turns", remaining);
 const demand = finalPass({ meter: "turns", limit: 0 });
 
@@ -265,6 +271,7 @@ describe("the wrap-up", () => {
 		await pi.run("go");
 		assert.deepEqual(seen(pi, "A summary."), [0, 0, 0, 1, 1, 1, 1]);
 		assert.deepEqual(seen(pi, "Begin nothing new."), [0, 0, 1, 1, 1, 1, 1]);
+		assert.equal(stored(pi, "Begin nothing new."), 1);
 	});
 
 	test("that falls together with a compaction reaches the model once", async (t) => {
@@ -369,6 +376,7 @@ describe("the final pass", () => {
 		slow.release();
 		await run;
 		assert.equal(seen(pi, "The limit was raised.").at(-1), 1);
+		assert.equal(stored(pi, "The limit was raised."), 1);
 		assert.deepEqual(kinds(), ["completed"]);
 		assert.equal(pi.model.requests.at(-1)?.count(NOT_RUN), 0);
 	});
@@ -623,7 +631,7 @@ describe("the stop", () => {
 		const { pi } = await guarded(t, { turns: 2 }, { person: () => false });
 		await pi.run("go");
 		assert.deepEqual(pi.notifications, [
-			{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "error" },
+			{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "info" },
 		]);
 		assert.deepEqual(pi.widgets, ["Turns: 1/2", "Turns: 2/2", undefined]);
 	});
