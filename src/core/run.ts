@@ -25,7 +25,14 @@ export function start(state: State): Busy {
 	if (isBusy(state)) return state;
 	const { prompted, promised, refused } = state.phase as Idle;
 	const spent: Spent = { ...perRunMeter(() => 0), continuations: 0 };
-	const run: Run = { spent, turn: "ended", passes: [], refusals: 0, woken: prompted ? undefined : refused };
+	const run: Run = {
+		spent,
+		turn: "ended",
+		passes: [],
+		wasAsked: false,
+		refusals: 0,
+		woken: prompted ? undefined : refused,
+	};
 	const begun: Busy = { ...state, phase: { name: "running", run } };
 	if (!prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + promised[id] }));
 	return mapMeters({ ...begun, advice: "armed", calls: NO_STREAK }, (meter, id) => refill(id, meter, promised[id]));
@@ -41,8 +48,9 @@ export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip,
 export function stop(state: Busy, verdict: Verdict, ...effects: Effect[]): BusyStep {
 	const { phase } = state;
 	if (phase.name === "stopped") return [state, effects];
-	const stopped: Busy = { ...state, phase: { name: "stopped", run: phase.run, verdict } };
-	return [stopped, phase.name === "asking" ? [{ type: "close_question" }, ...effects] : effects];
+	if (phase.name !== "asking") return [{ ...state, phase: { name: "stopped", run: phase.run, verdict } }, effects];
+	const stopped: Busy = { ...state, phase: { name: "stopped", run: { ...phase.run, wasAsked: true }, verdict } };
+	return [stopped, [{ type: "close_question" }, ...effects]];
 }
 
 /** The session ends, whatever is under way. */
@@ -59,9 +67,9 @@ export function shutDown(state: Busy): Step {
 
 export function settle(state: State, phase: Exclude<Active, Asking>): Step {
 	const outcome = outcomeOf(state, phase);
-	const { woken } = phase.run;
+	const { woken, wasAsked } = phase.run;
 	const isRefused = woken !== undefined && outcome.turns === 0;
-	const refused = stoppedByLimit(outcome) ? (isRefused ? woken + 1 : 0) : undefined;
+	const refused = stoppedByLimit(outcome) || wasAsked ? (isRefused ? woken + 1 : 0) : undefined;
 	const repeated = isRefused && woken > 0;
 	return [{ ...state, phase: { ...IDLE, refused } }, [{ type: "end", outcome, repeated }]];
 }
@@ -84,6 +92,14 @@ function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
 /** How often in a row a turn was refused that nobody prompted, counted from the stop on. */
 export function refusalsInARow({ phase }: State): number {
 	return phase.name === "stopped" ? phase.run.refusals + (phase.run.woken ?? 0) : 0;
+}
+
+/** Refusals in a row after which a host that can drops what would start yet another run. */
+const MOST_REFUSALS = 2;
+
+/** Runs that nobody prompted were refused so often that the next one need not begin, if it is to be refused too. */
+export function isSpinning({ phase }: State): boolean {
+	return phase.name === "idle" && !phase.prompted && (phase.refused ?? 0) >= MOST_REFUSALS;
 }
 
 /** Seconds to wait before the next refusal, so that an extension that wakes the agent cannot make it spin. */

@@ -24,8 +24,10 @@ export interface Run {
 	readonly advised?: MeterId | undefined;
 	/** The last tool call that was let through, for the question. */
 	readonly lastCall?: Call | undefined;
-	/** Nobody prompted after a limit had stopped the last run; the number of runs refused since then. */
+	/** Nobody prompted after the last run was stopped at a limit; the number of runs refused since then. */
 	readonly woken?: number | undefined;
+	/** It was stopped while a question was open. */
+	readonly wasAsked: boolean;
 	/** Turns of this run that the gate aborted. */
 	readonly refusals: number;
 }
@@ -35,7 +37,7 @@ export interface Idle {
 	readonly prompted: boolean;
 	/** Granted between runs, for the next run's first round. */
 	readonly promised: PerMeter<number>;
-	/** A limit stopped the last run; the number of runs refused since then. */
+	/** The last run was stopped at a limit; the number of runs refused since then. */
 	readonly refused?: number | undefined;
 }
 

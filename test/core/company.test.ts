@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isRetrying } from "../../src/core/state.ts";
-import { pauseBeforeRefusal, refusalsInARow } from "../../src/core/run.ts";
+import { isSpinning, pauseBeforeRefusal, refusalsInARow } from "../../src/core/run.ts";
 import { asks, Driver, EVENTS, GATES, type Given, sum } from "./driver.ts";
 
 /** A run that its limit has just stopped. */
@@ -62,6 +62,41 @@ describe("a run that nobody prompted, after a limit stopped the last one", () =>
 		asked.turns(1);
 		asked.send(EVENTS.shut_down);
 		assert.deepEqual(asked.request(), ["abort"]);
+	});
+
+	test("is refused after somebody interrupted the last one at the question, or the breaker failed there", () => {
+		for (const event of [EVENTS.interrupted, EVENTS.broke]) {
+			const run = new Driver({ turns: 1, attended: true }).prompt();
+			run.turns(1);
+			run.send(event);
+			run.settle();
+			assert.deepEqual(wake(run), ["abort", 0, false]);
+			assert.deepEqual(wake(run), ["abort", 0, true]);
+		}
+	});
+
+	test("is asked about where the last one was interrupted after a yes", () => {
+		const run = new Driver({ turns: 1, attended: true }).prompt();
+		run.turns(1);
+		run.answer("yes");
+		run.request();
+		run.send(EVENTS.interrupted);
+		run.settle();
+		assert.deepEqual(run.request(), [asks("turns"), "wait"]);
+	});
+
+	test("need not begin once two were refused, until somebody prompts", () => {
+		const run = stopped({ attended: true });
+		assert.equal(isSpinning(run.state), false);
+		wake(run);
+		assert.equal(isSpinning(run.state), false);
+		wake(run);
+		assert.equal(isSpinning(run.state), true);
+		run.request();
+		assert.equal(isSpinning(run.state), false, "in a run");
+		run.settle();
+		run.prompt();
+		assert.equal(isSpinning(run.state), false);
 	});
 
 	test("is asked about where no limit stopped the last run", () => {

@@ -472,8 +472,9 @@ function isReachedAtStart({ meters, phase }: State, id: MeterId): boolean {
 promise(
 	"WokenRunsAreRefused: after a stop a run that nobody prompted does not start while a limit is reached",
 	(moments) => {
-		/** Runs refused since a limit stopped one. */
+		/** Runs refused since one was stopped at a limit. */
 		let refused: number | undefined;
+		let isAtQuestion = false;
 		let isPrompted = false;
 		let isWoken = false;
 		for (const moment of moments) {
@@ -486,12 +487,15 @@ promise(
 				const isAnyReached = METER_IDS.some((id) => isReachedAtStart(before, id));
 				if (isWoken) assert.equal(decision, isAnyReached ? "abort" : "admit");
 			}
+			if (before.phase.name === "asking" && has(moment, "close_question") && moment.after.phase.name !== "running")
+				isAtQuestion = true;
 			const end = effects.find((effect) => effect.type === "end");
 			if (end === undefined) continue;
 			const isRefused: boolean = isWoken && end.outcome.turns === 0;
 			const isStop = "meter" in end.outcome && end.outcome.kind !== "wrapped_up";
 			assert.equal(end.repeated, isStop && isRefused && refused! > 0);
-			refused = isStop ? (isRefused ? refused! + 1 : 0) : undefined;
+			refused = isStop || isAtQuestion ? (isRefused ? refused! + 1 : 0) : undefined;
+			isAtQuestion = false;
 		}
 	},
 );

@@ -162,6 +162,7 @@ function stateOf(machine: Machine): unknown {
 		advised: meterOf(session.get("advised")),
 		lastCall: session.get("last_call") ?? undefined,
 		woken: refused,
+		wasAsked: session.get("stopped_at_question"),
 		refusals: session.get("refusals"),
 	};
 	const phases: Record<string, () => object> = {
