@@ -29,12 +29,14 @@ export function handlersOf(session: Session): Handlers {
 	const slashCommands = new SlashCommands(session.pi);
 	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
 	let isPersonsInput = false;
+	/** What other extensions have sent since then: theirs is not the run that the person starts. */
+	const interjected = new Set<string>();
 	/** Of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
 	let owed: ReturnType<typeof chargeOf>;
 
 	return {
 		async session_start(_event, ctx) {
-			slashCommands.watch(ctx);
+			slashCommands.watch(ctx, () => session.state.phase.name === "asking");
 			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
 		},
 
@@ -56,15 +58,23 @@ export function handlersOf(session: Session): Handlers {
 			warnOfUnknownAmounts(session, model, ctx);
 		},
 
-		input({ source, streamingBehavior }) {
+		input({ source, text, streamingBehavior }, ctx) {
 			// A message into a running run, or while a prompt is still starting, says nothing about the next run.
-			if (streamingBehavior !== undefined) return;
-			isPersonsInput = source !== "extension";
+			if (streamingBehavior !== undefined) return undefined;
+			if (source === "extension") {
+				if (ctx.hasUI && !isPersonsInput && session.drops()) return { action: "handled" };
+				interjected.add(text);
+				return undefined;
+			}
+			isPersonsInput = true;
+			interjected.clear();
 			owed = undefined;
+			return undefined;
 		},
 
 		async before_agent_start(event, ctx) {
 			const isPrompt = (event as { messageType?: string }).messageType !== "custom";
+			if (isPrompt && interjected.has(event.prompt)) return;
 			if (isPersonsInput && isPrompt) await session.step({ type: "prompted" }, ctx);
 			isPersonsInput = false;
 		},
@@ -72,6 +82,8 @@ export function handlersOf(session: Session): Handlers {
 		async turn_start(event, ctx) {
 			session.newTurn();
 			if (session.state.phase.name === "idle") {
+				isPersonsInput = false;
+				interjected.clear();
 				if (slashCommands.takeEntered()) await session.step({ type: "prompted" }, ctx);
 				if (session.state.phase.prompted) session.finalText = undefined;
 				await session.lookForPerson(ctx);
@@ -187,6 +199,8 @@ export function handlersOf(session: Session): Handlers {
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
 			session.newTurn();
 			await session.step({ type: "settled" }, ctx);
+			// The person's last word was that it ends.
+			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined) slashCommands.takeEntered();
 		},
 
 		ui_prompt_start() {

@@ -2,7 +2,7 @@
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
 import type { Outcome } from "../core/outcome.ts";
-import { pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
+import { isSpinning, pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
 import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
@@ -193,6 +193,11 @@ export class Session implements Guard {
 		if (refusalsInARow(this.state) >= MOST_REFUSALS && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
 		await pause(pauseBeforeRefusal(this.state), [ctx.signal, this.#ended.signal]);
 		await perform(this, { type: "abort" }, ctx);
+	}
+
+	/** True if a run that nobody has prompted would be refused, as several have been: pi need not even begin it. */
+	drops(): boolean {
+		return isSpinning(this.state) && decide(this.state, { type: "turn_requested" })[1] === "abort";
 	}
 
 	/** We failed where we should decide: the run stops, whatever else cannot be done any more. `isTurn`: it may be the first. */

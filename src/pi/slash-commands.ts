@@ -13,10 +13,11 @@ export class SlashCommands {
 		this.#pi = pi;
 	}
 
-	watch({ hasUI, mode, ui }: Context): void {
+	/** `isAsking`: a question of ours is open, which takes the Enter. */
+	watch({ hasUI, mode, ui }: Context, isAsking: () => boolean): void {
 		if (!hasUI || mode !== "tui") return;
 		this.stop = ui.onTerminalInput((data) => {
-			if (ENTER.test(data) && this.#isCommand(ui.getEditorText())) this.#isEntered = true;
+			if (ENTER.test(data) && !isAsking() && this.#isCommand(ui.getEditorText())) this.#isEntered = true;
 			return undefined;
 		});
 	}
@@ -28,9 +29,19 @@ export class SlashCommands {
 		return isEntered;
 	}
 
+	/** Also if the name is not complete: Enter lets pi complete it with any name that has its letters in this order. */
 	#isCommand(text: string): boolean {
-		const [, name] = /^\/(\S+)/.exec(text.trimStart()) ?? [];
+		const [, name, rest] = /^\/(\S+)(\s*)/.exec(text.trimStart()) ?? [];
 		if (name === undefined || name === NAME) return false;
-		return this.#pi.getCommands().some((command) => command.source === "extension" && command.name === name);
+		const isMeant = (command: string): boolean => command === name || (rest === "" && hasInOrder(command, name));
+		return this.#pi
+			.getCommands()
+			.some((command) => command.source === "extension" && command.name !== NAME && isMeant(command.name));
 	}
+}
+
+function hasInOrder(text: string, letters: string): boolean {
+	let found = 0;
+	for (const letter of text) if (letter === letters[found]) found++;
+	return found === letters.length;
 }
