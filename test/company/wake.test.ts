@@ -83,10 +83,10 @@ for (const by of ["prompt", "message"] as const) {
 
 	describe(`a person whose pi an extension wakes by a ${by}`, () => {
 		test("is asked once and told once, and the next prompt has all its turns", async (t) => {
-			const pi = await woke(t, by, { model: endless(), env: { WAKES: "4" } });
+			const pi = await woke(t, by, { model: endless(), env: { WAKES: "2" } });
 			const rpc = await pi.rpc({ answer: "no" });
 			await rpc.prompt("go");
-			for (let runs = 0; runs < 5; runs++) await rpc.settled();
+			for (let runs = 0; runs < 3; runs++) await rpc.settled();
 			assert.equal(pi.model.requests.length, 2);
 			assert.equal(rpc.questions.length, 1);
 			assert.ok(rpc.notifications.length <= 2, `${rpc.notifications.length} notifications`);
@@ -120,7 +120,7 @@ for (const [how, keys, by] of [
 		await tui.shows("You've used 2 turns. Continue?");
 		tui.press("escape");
 		await tui.shows(/woken \d/);
-		assert.doesNotMatch(await tui.shows(/woken 4|Continue\?/), /Continue\?/);
+		assert.doesNotMatch(await tui.shows(/woken 3|Continue\?/), /Continue\?/);
 		tui.type(keys);
 		assert.equal(await tui.exit(), 0);
 		assert.equal(pi.model.requests.length, 2);
