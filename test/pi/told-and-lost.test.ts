@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fail, held, host, mark, type Reply, type Terminal, text } from "../harness/index.ts";
+import { bash, calls, fail, held, host, mark, type Reply, type Terminal, text } from "../harness/index.ts";
 import { editor } from "./questions.ts";
 
 const WORDS = "mind the tests";
@@ -61,4 +61,22 @@ test("what the person is typing for the model is in the editor if the question's
 	await tui.shows("nobody answered");
 	await tui.lacks("Working");
 	assert.ok(tui.screen().includes(editor(WORDS)), tui.screen());
+});
+
+test("what the person said when the time was over is not lost if they then stop the answer", async (t) => {
+	const slow = held(text("Hm"));
+	const replies = [calls(bash("sleep 0.6")), slow, text("Done.")];
+	const pi = await host(t, { model: replies, env: { PI_TURN_LIMIT_TIME: "0.5s" } });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tell(tui);
+	tui.press("enter");
+	await tui.shows("Hm");
+	tui.press("escape");
+	await tui.lacks("Working");
+	slow.release();
+	if (tui.screen().includes(editor(WORDS))) return;
+	tui.type("go on\r");
+	await tui.shows("Done.");
+	assert.deepEqual(pi.model.requests.at(-1)!.texts("user"), ["go", WORDS, "go on"]);
 });
