@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { calls, host, outcomes, spy, text } from "../harness/index.ts";
+
+/** An extension to load beside ours: a tool that reports its tokens and no cost. pi itself takes that. */
+function frugal(pi: ExtensionAPI): void {
+	pi.registerTool({
+		name: "look",
+		label: "look",
+		description: "Looks.",
+		parameters: { type: "object", properties: {} } as never,
+		execute: () =>
+			Promise.resolve({ content: [{ type: "text", text: "ok" }], usage: { input: 10, output: 5 } } as never),
+	});
+}
+
+test("a tool that reports tokens and no cost does not stop the run, nor the session that is resumed", async (t) => {
+	const pi = await host(t, {
+		session: true,
+		model: (_request, n) => (n === 1 ? calls({ name: "look", args: {} }) : text("done")),
+		after: [frugal, spy],
+	});
+	const first = await pi.print("go");
+	const resumed = await pi.print("-c", "go on");
+	assert.deepEqual(
+		[first, resumed].map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+		[
+			[0, "done\n", ""],
+			[0, "done\n", ""],
+		],
+	);
+	assert.deepEqual(
+		outcomes(pi).map(({ kind }) => kind),
+		["completed", "completed"],
+	);
+});
