@@ -2,7 +2,7 @@
 import { isOfRound, type Meter } from "./limit.ts";
 import { type Call, concerns, type Gate, kindOf, type MeterId, perMeter, perRunMeter } from "./meters.ts";
 import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
-import { extend, repetitions } from "./streak.ts";
+import { extend, NO_STREAK, repetitions } from "./streak.ts";
 
 /** True if the limit of the meter has a say in this request. */
 export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call | undefined): boolean {
@@ -10,7 +10,9 @@ export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call |
 }
 
 export function countTurn(state: State, phase: Running): State {
-	return countAdmitted(state, phase, "turn", undefined, { turn: "open" });
+	const { calls } = state;
+	const known: State = calls.warned === "just_now" ? { ...state, calls: { ...calls, warned: "earlier" } } : state;
+	return countAdmitted(known, phase, "turn", undefined, { turn: "open" });
 }
 
 /** The final pass comes on top of a round's limit: it counts for the run and for the session, not for the round. */
@@ -55,9 +57,9 @@ function addTo(spent: Run["spent"], state: State, gate: Gate, call: Call | undef
 
 /** The state in which `call` is one more in a row; the meter tells how many like it were before. */
 export function countRepetition(state: State, call: Call): State {
-	if (isExempt(state, call)) return state;
-	const calls = extend(state.calls, call);
-	return withMeter({ ...state, calls }, "repeats", { ...state.meters.repeats, used: repetitions(calls) - 1 });
+	const calls = isExempt(state, call) ? NO_STREAK : extend(state.calls, call);
+	const before = isExempt(state, call) ? 0 : repetitions(calls) - 1;
+	return withMeter({ ...state, calls }, "repeats", { ...state.meters.repeats, used: before });
 }
 
 function isExempt({ exempt }: State, { tool }: Call): boolean {

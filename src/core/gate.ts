@@ -65,8 +65,8 @@ export function requestCall(before: State, call: Call): Ruling {
 			const id = reached(state, phase.run, "call", call);
 			if (id === undefined) return admitCall(state, phase, call);
 			// Told that it goes in circles, the model may find a way out.
-			if (id === "repeats" && !state.attended && !state.calls.refused) {
-				return [{ ...state, calls: { ...state.calls, refused: true } }, "refuse", []];
+			if (id === "repeats" && !state.attended && state.calls.warned !== "earlier") {
+				return [{ ...state, calls: { ...state.calls, warned: "just_now" } }, "refuse", []];
 			}
 			const next = atLimit(state, phase.run, id, "call", call);
 			if (next.phase.name !== "asking") return [next, "refuse", []];

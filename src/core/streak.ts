@@ -6,18 +6,18 @@ export interface Streak {
 	readonly recent: readonly string[];
 	/** For each length of a cycle: how many calls in a row, up to the last, were the same as the one so long before. */
 	readonly same: readonly number[];
-	/** A call that went on with this streak was refused, so the model knows. */
-	readonly refused: boolean;
+	/** A call that went on with this streak was refused: in this turn, or in an earlier one, so that the model knows. */
+	readonly warned: "no" | "just_now" | "earlier";
 }
 
-export const NO_STREAK: Streak = { recent: [], same: [0, 0, 0], refused: false };
+export const NO_STREAK: Streak = { recent: [], same: [0, 0, 0], warned: "no" };
 
 /** One call more. */
-export function extend({ recent, same, refused }: Streak, call: Call): Streak {
+export function extend({ recent, same, warned }: Streak, call: Call): Streak {
 	const key = JSON.stringify([call.tool, sorted(call.input)]);
 	const next = same.map((times, i) => (recent[i] === key ? times + 1 : 0));
 	const goesOn = next.some((times) => times > 0);
-	return { recent: [key, ...recent].slice(0, same.length), same: next, refused: refused && goesOn };
+	return { recent: [key, ...recent].slice(0, same.length), same: next, warned: goesOn ? warned : "no" };
 }
 
 /** How often in a row there was what the last call completes: a call, or a cycle. 1 if it repeats nothing. */

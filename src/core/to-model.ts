@@ -43,7 +43,7 @@ export const NOT_RUN = "Not run";
 /** The error result of a tool call that the gate refused. */
 export function refusal({ phase, meters }: State): string {
 	if (phase.name === "running") {
-		return `${NOT_RUN}: the same calls with the same arguments have come ${meters.repeats.used} times in a row. Do something else, or say what keeps you from going on. If this call comes once more, the run ends.`;
+		return `${NOT_RUN}: this would make ${amount("repeats", meters.repeats.used + 1)}. Do something else, or say what keeps you from going on. If this call comes once more, the run ends.`;
 	}
 	if (phase.name === "finishing") return `${NOT_RUN}. ${finalPass(phase.trip)}`;
 	if (phase.name !== "stopped" || !("meter" in phase.verdict)) return `${NOT_RUN}: this run is being stopped.`;

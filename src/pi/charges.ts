@@ -5,6 +5,7 @@ import { isOfRound } from "../core/limit.ts";
 import type { Assistant, Context } from "./host.ts";
 
 type Usage = Assistant["usage"];
+type Message = Extract<SessionEntry, { type: "message" }>["message"];
 type Model = NonNullable<Context["model"]>;
 
 export interface Charge {
@@ -19,7 +20,8 @@ type UsageId = Exclude<AmountId, "time">;
 
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		amount: ({ cost }) => cost.total * 1_000_000,
+		// A tool can report tokens and no cost.
+		amount: ({ cost }: Partial<Usage>) => (cost?.total ?? 0) * 1_000_000,
 		unknownFor: ({ cost }) => (cost.input + cost.output > 0 ? undefined : "has no prices"),
 	},
 	tokens: { amount: ({ input, output, cacheWrite }) => input + output + cacheWrite },
@@ -37,7 +39,9 @@ export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, numb
 
 /** What the entries of a session report, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
-	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns: entries.filter(isTurn).length };
+	const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+	const turns = messages.filter((message, i) => isTurn(message, messages[i - 1])).length;
+	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns };
 	for (const entry of entries) {
 		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
 			spent[id] = (spent[id] ?? 0) + amount;
@@ -52,9 +56,8 @@ function usageOf(entry: SessionEntry): Usage | undefined {
 	return role !== undefined ? usage : undefined;
 }
 
-/** A response that was requested: not one whose request failed, nor one that a limit refused. */
-function isTurn(entry: SessionEntry): boolean {
-	if (entry.type !== "message" || entry.message.role !== "assistant") return false;
-	const { stopReason, content } = entry.message;
-	return stopReason !== "error" && content.length > 0;
+/** A response that was requested: not the repetition of one that failed, nor one that a limit refused. */
+function isTurn(message: Message, before: Message | undefined): boolean {
+	if (message.role !== "assistant" || message.errorMessage?.startsWith("pi-turn-limit:")) return false;
+	return !(before?.role === "assistant" && before.stopReason === "error");
 }

@@ -43,12 +43,9 @@ export class Delivery {
 		return [...injected, ...this.#takePosted()].map((message) => ({ type: "custom_message" as const, ...message }));
 	}
 
-	/** Drops all messages; gives those of the person that have not left. */
+	/** Drops all messages; gives those of the person that no transcript holds: not sent, or with a request that failed. */
 	discard(): readonly string[] {
-		this.#takeBack();
-		return this.#takePosted()
-			.filter(isGuidance)
-			.map(({ content }) => content);
+		return [...this.#takeBack(), ...this.#takePosted()].filter(isGuidance).map(({ content }) => content);
 	}
 
 	#takePosted(): readonly Message[] {

@@ -69,7 +69,12 @@ class OpenDialog implements Component {
 	readonly #stage: Stage<End>;
 	readonly #pause = new Pause();
 	readonly #answers: readonly (readonly string[])[];
-	readonly #withdraw = (): void => this.#close({ kind: "withdrawn" });
+	readonly #withdraw = (): void => {
+		this.#guard(() => {
+			for (const letter of this.#asking?.input.getValue() ?? "") this.#editor.type(letter);
+		});
+		this.#close({ kind: "withdrawn" });
+	};
 	#list: List = OPENED;
 	#asking: Asking | undefined;
 	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */

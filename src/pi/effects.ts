@@ -55,7 +55,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			return;
 		case "end":
 			if (!effect.repeated) tell(session, effect.outcome, ctx);
-			session.isReasonShown = false;
+			session.shownLine = undefined;
 			session.isAnswerShown = false;
 			session.wasQueued = false;
 			return;
@@ -72,18 +72,19 @@ function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
 }
 
 function tell(session: Session, outcome: Outcome, ctx: Context): void {
-	const { isReasonShown, isAnswerShown, pi, options, role, state, display } = session;
+	const { shownLine, isAnswerShown, pi, options, role, state, display } = session;
 	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
 	// The line about the stop says it all; runs that are refused after it add nothing.
 	if (!isRefused) {
-		session.lastLine = lineOf(session, outcome);
+		// Time has passed since the line was shown; it is said once.
+		session.lastLine = shownLine ?? lineOf(session, outcome);
 		session.lastOutcome = outcome;
 	}
 	const line = isRefused ? undefined : session.lastLine;
 	// In the terminal the abort has put queued messages back into the editor.
 	const wasQueued = session.wasQueued && ctx.mode !== "tui";
 	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
-	const made = { outcome, line, isInTranscript: isReasonShown, isAnswered, wasQueued };
+	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued };
 	const hear = (made: Report): void => options.hear?.(made, ctx, role);
 	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
 	else report(pi, made, hear, ctx, display.showsEntries);

@@ -40,7 +40,9 @@ export function handlersOf(session: Session): Handlers {
 			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
 		},
 
-		async session_tree(_event, ctx) {
+		async session_tree({ summaryEntry }, ctx) {
+			const amounts = chargeOf(summaryEntry?.usage);
+			if (amounts) await session.step({ type: "charged", amounts }, ctx);
 			session.lastOutcome = undefined;
 			const problems = session.settings.recall(ctx);
 			await apply(session, ctx);

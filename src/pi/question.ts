@@ -1,6 +1,6 @@
 /** The question at a limit: its words, and the ways to ask it. */
 import { grant, type Meter } from "../core/limit.ts";
-import { amountIn, type Call, kindOf, type Max, type MeterId } from "../core/meters.ts";
+import { amountIn, type Call, type Gate, kindOf, type Max, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer, Asking, State } from "../core/state.ts";
 import { choose, type Dialog } from "./dialog.ts";
@@ -24,13 +24,13 @@ const NONE: Reply = { answer: "none" };
 
 /** `describe` says in a few words what a call does. */
 export function questionAbout(state: State, id: MeterId, describe: (call: Call) => string): Question {
-	const { run, call } = state.phase as Asking;
+	const { run, call, gate } = state.phase as Asking;
 	const meter = state.meters[id];
 	const title = `${kindOf(id).title} reached`;
 	const used = `You've used ${amountIn(id, meter.used)}. Continue?`;
 	const last = run.lastCall ? ` Last call: ${describe(run.lastCall)}` : "";
 	const soFar = `This run so far: ${spentText(run.spent, id)}.${call ? ` Waiting: ${describe(call)}` : last}`;
-	const more = grantText(id, meter);
+	const more = grantText(id, meter, gate);
 	// The core gives a final pass only to a run that has something to answer from.
 	const canAnswer = run.spent.turns > 0;
 	const doesAnswer = canAnswer && meter.limit.policy === "synthesize";
@@ -54,10 +54,10 @@ export function questionAbout(state: State, id: MeterId, describe: (call: Call) 
 }
 
 /** `25 more turns`, `$2.50 more`. At a limit of 0 a yes admits one request. */
-function grantText(id: MeterId, meter: Meter): string {
-	const { unit, one, many, gates } = kindOf(id);
+function grantText(id: MeterId, meter: Meter, gate: Gate): string {
+	const { unit, one, many } = kindOf(id);
+	if (meter.limit.max === 0) return gate === "turn" ? "1 more turn" : "1 more tool call";
 	const more = Number(grant(id, meter));
-	if (more === 0) return gates.includes("turn") ? "1 more turn" : "1 more tool call";
 	if (one === undefined) return `${unit.show(more)} more`;
 	return `${unit.show(more)} more ${more === 1 ? one : many}`;
 }

@@ -45,7 +45,7 @@ function outcomeOf({ run }: Active, verdict: Verdict): Outcome {
 
 /** Readers of a subagent's result know success and failure only, and take an aborted one for a success. */
 function withReason(session: Session, message: Assistant, line: string): Assistant {
-	session.isReasonShown = true;
+	session.shownLine = line;
 	return { ...message, stopReason: session.role.isMember ? "error" : "aborted", errorMessage: line };
 }
 

@@ -81,6 +81,6 @@ function stopText(outcome: Outcome & Trip): string {
 		case "failed":
 			return `${reached}; the provider failed in the final pass.`;
 		default:
-			return outcome.turns === 0 ? `${reached}; a run was refused.` : `${reached}; no answer in the final pass.`;
+			return outcome.turns === 0 ? `${reached}; a run was refused.` : `${reached}; the run ended without an answer.`;
 	}
 }

@@ -48,8 +48,8 @@ export class Session implements Guard {
 	/** The line about the last run that was not refused, and its outcome. */
 	lastLine: string | undefined;
 	lastOutcome: Outcome | undefined;
-	/** The reason of our stop stands in the transcript. */
-	isReasonShown = false;
+	/** The line about our stop, if the last message carries it. */
+	shownLine: string | undefined;
 	/** The last message repeats the model's answer. */
 	isAnswerShown = false;
 	/** Messages were waiting when the run was stopped. */

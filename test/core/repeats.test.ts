@@ -73,8 +73,10 @@ describe("at the limit of repeats", () => {
 
 	test("where nobody can be asked the call is refused first, and the policy applies if it comes again", () => {
 		const run = started({ repeats: 2 });
-		assert.deepEqual(make(run, "AAA"), [...admitted(2), "refuse"]);
-		assert.equal(run.phase, "running");
+		assert.deepEqual(make(run, "AAAA"), [...admitted(2), "refuse", "refuse"]);
+		assert.equal(run.phase, "running", "calls of one batch come before the model can know");
+		run.end();
+		run.request();
 		assert.deepEqual(make(run, "A"), ["refuse"]);
 		assert.equal(run.phase, "stopped");
 		const ended = run.settle();
@@ -91,6 +93,8 @@ describe("at the limit of repeats", () => {
 	test("a cycle is stopped where it would be complete once more", () => {
 		const run = started({ repeats: 2 });
 		assert.deepEqual(make(run, "ABABAB"), [...admitted(5), "refuse"]);
+		run.end();
+		run.request();
 		assert.deepEqual(make(run, "A"), ["admit"]);
 		assert.deepEqual(make(run, "B"), ["refuse"]);
 		assert.equal(run.phase, "stopped");
@@ -128,13 +132,15 @@ describe("at the limit of repeats", () => {
 		assert.deepEqual(make(run, "AA"), ["admit", asks("repeats"), "wait"]);
 	});
 
-	test("calls of an exempt tool are neither counted nor gated, and break no streak", () => {
+	test("calls of an exempt tool are neither counted nor gated, and begin the streak anew", () => {
 		const run = started({ repeats: 2 });
 		run.send({ type: "exempt_set", exempt: ["P"] });
-		assert.deepEqual(make(run, "APAPPP"), admitted(6));
+		assert.deepEqual(make(run, "AAPPPAA"), admitted(7));
 		assert.equal(run.used("repeats"), 2);
 		assert.equal(run.spent?.repeats, 2);
 		assert.deepEqual(make(run, "A"), ["refuse"]);
+		assert.deepEqual(make(run, "P"), ["admit"]);
+		assert.equal(run.used("repeats"), 0);
 		run.set("repeats", 0);
 		assert.deepEqual(make(run, "P"), ["admit"]);
 	});
@@ -167,7 +173,7 @@ describe("at the limit of repeats", () => {
 		run.request();
 		make(run, "A");
 		run.finish();
-		assert.equal(run.settle()?.repeats, 4);
+		assert.equal(run.settle()?.repeats, 1);
 	});
 
 	test("a limit of 0 asks before every call", () => {

@@ -96,7 +96,7 @@ Do not call the task complete because the budget ran out.`,
 		assert.deepEqual(run.call(), ["refuse"]);
 		assert.equal(
 			refusal(run.state),
-			"Not run: the same calls with the same arguments have come 2 times in a row. Do something else, or say what keeps you from going on. If this call comes once more, the run ends.",
+			"Not run: this would make 3 identical calls in a row. Do something else, or say what keeps you from going on. If this call comes once more, the run ends.",
 		);
 		assert.equal(
 			pointOut({ tool: "bash", input: {} }, 3),

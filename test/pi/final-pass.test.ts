@@ -213,7 +213,7 @@ test("nobody is asked in the final pass, whatever runs out there", async (t) => 
 	assert.equal(rpc.questions.length, 1);
 	assert.deepEqual(ends(pi), [["exhausted", "turns"]]);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "Turn limit reached; no answer in the final pass. Send a message to go on.", type: "error" },
+		{ message: "Turn limit reached; the run ended without an answer. Send a message to go on.", type: "error" },
 	]);
 });
 

@@ -143,7 +143,7 @@ describe("with a person", () => {
 			[["exhausted", 7, 5]],
 		);
 		assert.deepEqual(rpc.notifications, [
-			{ message: "Turn limit reached; no answer in the final pass. Send a message to go on.", type: "error" },
+			{ message: "Turn limit reached; the run ended without an answer. Send a message to go on.", type: "error" },
 		]);
 	});
 

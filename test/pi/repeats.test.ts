@@ -41,7 +41,7 @@ test("with a person the model is told at the third identical call, once, and the
 		[
 			[
 				"Repeat limit reached",
-				"You've used 5 identical calls in a row. Continue?\nThis run so far: 6 turns, 5 tool calls, $0.06, 5 identical calls in a row. Last call: bash echo x >> marks",
+				"You've used 5 identical calls in a row. Continue?\nThis run so far: 6 turns, 5 tool calls, $0.06, 5 identical calls in a row. Waiting: bash echo x >> marks\nYes: 5 more identical calls in a row. No: the run ends here.",
 			],
 		],
 	);
@@ -54,7 +54,7 @@ test("without a person ten run, the next is refused with the reason, and the run
 	const { code, stderr } = await pi.print("go");
 	assert.equal(pi.marks().length, 10);
 	assert.equal(pi.model.requests.length, 12);
-	assert.match(pi.model.requests[11]!.last, /^Not run: the same calls .* 10 times in a row\./);
+	assert.match(pi.model.requests[11]!.last, /^Not run: this would make 11 identical calls in a row\./);
 	assert.equal(code, 53);
 	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 10 identical calls in a row \(default\); spent: /);
 });

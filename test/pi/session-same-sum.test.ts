@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { endless, fail, host, mark, text } from "../harness/index.ts";
-import { leaf, reply, run, status } from "../settings/status.ts";
+import { leaf, reply, run } from "../settings/status.ts";
 
 const done = text("done");
 
@@ -37,17 +37,4 @@ test("a turn whose request failed for good counts the same before and after a re
 	const live = await reply(rpc, "session turns");
 	await rpc.close();
 	assert.equal(await reply(await pi.rpc({ args: ["-c"] }), "session turns"), live);
-});
-
-test("what +n has granted a session is still there after /new and back: it lasts until pi ends", async (t) => {
-	const pi = await host(t, { session: true, model: endless(done) });
-	const rpc = await pi.rpc();
-	await reply(rpc, "session turns 5");
-	await run(rpc);
-	await reply(rpc, "session +3");
-	const before = (await status(rpc))["session turns"];
-	const { sessionFile } = (await rpc.send({ type: "get_state" })) as { sessionFile: string };
-	await rpc.newSession();
-	await rpc.send({ type: "switch_session", sessionPath: sessionFile });
-	assert.equal((await status(rpc))["session turns"], before);
 });

@@ -183,21 +183,24 @@ function isCarriedOver(
 /** Counted along: the calls in a row. */
 class Row {
 	calls: readonly Call[] = [];
-	/** A call that went on in circles was refused. */
-	isWarned = false;
+	/** A call that went on in circles was refused: in this turn, or in an earlier one. */
+	warned: "no" | "just_now" | "earlier" = "no";
 	/** Of the last call: how often there was what it completes; if it did not pass, how often there was before it. */
 	streak = 0;
 
 	take(moment: Moment): void {
-		if (opensRound(moment, "repeats")) [this.calls, this.isWarned, this.streak] = [[], false, 0];
+		if (opensRound(moment, "repeats")) [this.calls, this.warned, this.streak] = [[], "no", 0];
 		const { before, input, decision } = moment;
+		const isTurn = input.type === "turn_requested" && decision === "admit" && !isRetrying(moment.after);
+		if (isTurn && this.warned === "just_now" && moment.after.phase.name === "running") this.warned = "earlier";
 		const isOpen = before.phase.name === "idle" || before.phase.name === "running";
-		if (input.type !== "tool_call_requested" || !isOpen || isExempt(moment)) return;
-		const calls = [...this.calls, input.call];
-		this.streak = streakOf(calls) - (decision === "admit" ? 0 : 1);
+		if (input.type !== "tool_call_requested" || !isOpen) return;
+		const calls = isExempt(moment) ? [] : [...this.calls, input.call];
+		this.streak = isExempt(moment) ? 0 : streakOf(calls) - (decision === "admit" ? 0 : 1);
 		if (decision === "wait") return;
 		this.calls = calls;
-		this.isWarned = isRefusedFirst(moment) || (this.isWarned && circles(calls));
+		if (isRefusedFirst(moment)) this.warned = "just_now";
+		else if (!circles(calls)) this.warned = "no";
 	}
 }
 
@@ -350,7 +353,8 @@ promise("CirclesAreRefusedFirst: the limit acts on a run that nobody watches onl
 	const row = new Row();
 	for (const moment of moments) {
 		const { before, input, effects } = moment;
-		const isKnown = input.type === "tool_call_requested" && row.isWarned && circles([...row.calls, input.call]);
+		const isKnown =
+			input.type === "tool_call_requested" && row.warned === "earlier" && circles([...row.calls, input.call]);
 		row.take(moment);
 		if (before.attended || input.type !== "tool_call_requested") continue;
 		if (gatedBy(moment) === "repeats") assert.ok(isKnown);

@@ -200,7 +200,7 @@ function streakOf(session: Instance): object {
 	return {
 		recent: recent.map(({ tool, input }) => [tool, input]),
 		same: LENGTHS.map((length) => echoes(calls, length)),
-		refused: session.get("warned"),
+		warned: session.get("warned"),
 	};
 }
 
