@@ -93,7 +93,8 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 			return snapshot(grace ? { ...state, grace: readGrace(grace).value } : state);
 		},
 		prompt: async (...[prompted, ...prompt]: Parameters<TurnLimit["prompt"]>) => {
-			if (!sessions.some((session) => session.mayGuard(prompted.sessionManager))) throw new Error(NOT_GUARDED);
+			if (!sessions.some((session) => session.mayGuard(prompted.sessionManager)))
+				throw new Error(sessions.find(({ duty }) => duty === "unable")?.whyNot ?? NOT_GUARDED);
 			last = undefined;
 			await prompted.prompt(...prompt);
 			// Typed as what the run has made of it.

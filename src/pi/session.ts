@@ -43,6 +43,8 @@ export class Session implements Guard {
 	role: Role = { isMember: false, ownsProcess: false };
 	/** `off`: another copy guards the session, or it has ended. `unable`: nobody holds our limits, so every run is aborted. */
 	duty: "guard" | "off" | "unable" = "guard";
+	/** Why it is `unable`. */
+	whyNot: string | undefined;
 	/** The model's last answer; kept until the next prompt, whatever runs in between. */
 	finalText: string | undefined;
 	/** The line about the last run that was not refused, and its outcome. */
@@ -94,6 +96,7 @@ export class Session implements Guard {
 		this.role = roleOf(sessionManager, { isLoadedAtStart: this.#isLoadedAtStart, reason, mode });
 		const whyNot = isSupported(ctx) ? this.#claim(ctx) : TOO_OLD;
 		if (whyNot !== undefined) {
+			this.whyNot = whyNot;
 			this.duty = this.rank === "program" ? "unable" : "off";
 			this.display.warnOnce(whyNot, ctx);
 			if (whyNot === TOO_OLD) this.options.cannotGuard?.(ctx);

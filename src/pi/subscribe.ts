@@ -56,7 +56,7 @@ export class Subscription {
 			this.#loading.loaded();
 			// Another copy decides here, or the session has ended and a late event changes nothing.
 			if (session.duty === "off") return undefined;
-			if (session.duty === "unable") throw new Error("nobody guards this session");
+			if (session.duty === "unable") throw new Error(session.whyNot);
 			return await this.#handlers[name]?.(event, ctx);
 		} catch (error) {
 			// Disposed of meanwhile.

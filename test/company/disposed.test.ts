@@ -1,4 +1,4 @@
-/** Sessions of a program that embeds pi, after their end and on a shared bus. */
+/** Sessions of a program that embeds pi: after their end, on a shared bus, and with one limit too many. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { host, mark, type Reply, type Request, text } from "../harness/index.ts";
@@ -47,6 +47,20 @@ test("a session that was disposed of and woken by a message has no turn beyond t
 		return null;
 	});
 	assert.ok(pi.model.requests.length <= 2, `${pi.model.requests.length} requests`);
+});
+
+test("a program that gives a session two limits is told so", async (t) => {
+	const pi = await host(t, { model: long });
+	const [, message] = await embedded(pi, async ({ turnLimit, loader, open, ending }) => {
+		const [first, second] = [turnLimit({ turns: 2 }), turnLimit({ turns: 3 })];
+		const resources = loader([first, second]);
+		await resources.reload();
+		const session = await open(resources);
+		await ending(first.prompt(session, "go"));
+		return await ending(second.prompt(session, "go"));
+	});
+	assert.match(String(message), /two turnLimit\(\)/);
+	assert.equal(pi.model.requests.length, 0);
 });
 
 test("two sessions whose loaders share an event bus know /turn-limit both", async (t) => {

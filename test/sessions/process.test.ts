@@ -217,15 +217,21 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		assert.equal(followed.stdout, "");
 	});
 
-	for (const options of [{ person: () => false }, { isPi: false }] as InsideOptions[]) {
-		test(`ends no process that is not a script: ${Object.keys(options).join()}`, async (t) => {
-			const { pi, followed, waits } = await woken(t, options);
-			await pi.until("the longest wait", () => waits.includes(4000));
-			assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
-			assert.deepEqual(waits.slice(0, 3), [1000, 2000, 4000]);
-			assert.equal(pi.model.requests.length, 2);
-		});
-	}
+	test("ends no process of a program, and waits longer each time", async (t) => {
+		const { pi, followed, waits } = await woken(t, { isPi: false });
+		await pi.until("the longest wait", () => waits.includes(4000));
+		assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
+		assert.deepEqual(waits.slice(0, 3), [1000, 2000, 4000]);
+		assert.equal(pi.model.requests.length, 2);
+	});
+
+	test("starts no third run where there is a person", async (t) => {
+		const { pi, followed, waits } = await woken(t, { person: () => false });
+		await pi.until("the second refusal", () => pi.session.isIdle && waits.length > 0);
+		assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
+		assert.deepEqual(waits, [1000]);
+		assert.equal(pi.model.requests.length, 2);
+	});
 });
 
 describe("a pi that is too old", () => {
