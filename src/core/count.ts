@@ -6,7 +6,7 @@ import { extend, NO_STREAK, repetitions } from "./streak.ts";
 
 /** True if the limit of the meter has a say in this request. */
 export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call | undefined): boolean {
-	return concerns(id, gate, call) && !(id === "repeats" && call !== undefined && isExempt(state, call));
+	return concerns(id, gate, call) && !(isExempt(state, call) && id === "repeats");
 }
 
 export function countTurn(state: State, phase: Running): State {
@@ -62,6 +62,6 @@ export function countRepetition(state: State, call: Call): State {
 	return withMeter({ ...state, calls }, "repeats", { ...state.meters.repeats, used: before });
 }
 
-function isExempt({ exempt }: State, { tool }: Call): boolean {
-	return exempt.includes(tool);
+function isExempt({ exempt }: State, call: Call | undefined): boolean {
+	return call !== undefined && exempt.includes(call.tool);
 }

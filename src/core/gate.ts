@@ -1,8 +1,8 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
-import { bound, grantMore, isReached, read, softLimit } from "./limit.ts";
+import { bound, grantMore, isReached, read, softLimit, toNumber } from "./limit.ts";
 import { type Call, type Gate, METER_IDS, type MeterId, WIDEST_FIRST } from "./meters.ts";
-import { nobodyContinues, stop, trip } from "./run.ts";
+import { type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
 import {
 	type Active,
@@ -11,6 +11,7 @@ import {
 	type Busy,
 	type BusyStep,
 	type Effect,
+	type In,
 	isBusy,
 	type Ruling,
 	type Run,
@@ -78,8 +79,8 @@ export function requestCall(before: State, call: Call): Ruling {
 
 function admitCall(state: State, phase: Running, call: Call): Ruling {
 	const next = countAdmitted(state, phase, "call", call, { lastCall: call });
-	const max = bound(state.meters.repeats);
-	const isDue = max !== "unlimited" && max > POINTED_OUT && next.meters.repeats.used === POINTED_OUT;
+	const max = toNumber(bound(state.meters.repeats));
+	const isDue = max > POINTED_OUT && max < Infinity && next.meters.repeats.used === POINTED_OUT;
 	const isNew = isDue && isCheckedFor(state, "repeats", "call", call);
 	return [next, "admit", isNew ? [{ type: "point_out", call, times: POINTED_OUT }] : []];
 }
@@ -112,7 +113,7 @@ export function isLastTurn({ phase }: State): boolean {
 }
 
 /** What a phase asks for when it begins between two turns. At the call gate the refused call tells the model. */
-function entering(phase: Active): readonly Effect[] {
+function entering(phase: Exclude<Active, Running>): readonly Effect[] {
 	switch (phase.name) {
 		case "asking":
 			return [{ type: "ask", meter: phase.meter }];
@@ -120,8 +121,6 @@ function entering(phase: Active): readonly Effect[] {
 			return [{ type: "synthesize" }];
 		case "stopped":
 			return [{ type: "abort" }];
-		case "running":
-			return [];
 	}
 }
 
@@ -175,7 +174,7 @@ function isBarred({ woken, spent }: Run): boolean {
 }
 
 /** Asking, or the policy's next phase where nobody can be asked. */
-function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): Busy {
+function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): In<Asking | Halted> {
 	if (state.attended && !isBarred(run)) return { ...state, phase: { name: "asking", run, meter: id, gate, call } };
 	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }, state.meters[id].limit.policy);
 }

@@ -9,12 +9,15 @@ import {
 	type Busy,
 	type BusyStep,
 	type Effect,
+	type Finishing,
 	type Idle,
 	IDLE,
 	isBusy,
+	type In,
 	type Run,
 	type State,
 	type Step,
+	type Stopped,
 } from "./state.ts";
 
 /** The longest pause before a run is refused once more, in seconds. */
@@ -38,10 +41,13 @@ export function start(state: State): Busy {
 	return mapMeters({ ...begun, advice: "armed", calls: NO_STREAK }, (meter, id) => refill(id, meter, promised[id]));
 }
 
+/** The phases in which nobody continues a run. */
+export type Halted = Finishing | Stopped;
+
 /** A final pass needs something to answer from: a run that had no turn yet is stopped under either policy. */
-export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip, policy: Policy): Busy {
+export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip, policy: Policy): In<Halted> {
 	const { meter, limit } = verdict;
-	if (policy === "abort" || run.spent.turns === 0) return { ...state, phase: { name: "stopped", run, verdict } };
+	if (policy !== "synthesize" || run.spent.turns === 0) return { ...state, phase: { name: "stopped", run, verdict } };
 	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, concluded: false } };
 }
 

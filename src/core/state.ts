@@ -90,8 +90,11 @@ export interface State {
 	readonly phase: Phase;
 }
 
+/** A breaker in a phase. */
+export type In<P extends Phase> = State & { readonly phase: P };
+
 /** A breaker in a run. */
-export type Busy = State & { readonly phase: Active };
+export type Busy = In<Active>;
 
 /** A person's word on a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
 export type Answer = "yes" | "wrap_up" | "no" | "none";
@@ -206,7 +209,7 @@ function isRetry(turn: Run["turn"]): boolean {
 	return typeof turn === "object" && turn.since === "retry";
 }
 
-export function withRun<P extends Active>(state: State, phase: P, change: Partial<Run>): State & { readonly phase: P } {
+export function withRun<P extends Active>(state: State, phase: P, change: Partial<Run>): In<P> {
 	return { ...state, phase: { ...phase, run: { ...phase.run, ...change } } };
 }
 

@@ -30,6 +30,7 @@ export function repetitions({ same }: Streak): number {
 function sorted(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(sorted);
 	if (typeof value !== "object" || value === null) return value;
-	const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-	return Object.fromEntries(entries.map(([key, part]) => [key, sorted(part)]));
+	const parts = value as Readonly<Record<string, unknown>>;
+	const keys = Object.keys(parts).toSorted();
+	return Object.fromEntries(keys.map((key) => [key, sorted(parts[key])]));
 }

@@ -55,9 +55,9 @@ export const DOLLARS: Unit = {
 		return digits === undefined ? text : Number(digits);
 	},
 	expected: "dollars such as 2.50 or $2.50",
-	// Of less than a cent the digits that tell something.
+	// Of less than a cent the digits that tell something; what would round to a cent is one.
 	show: (counted) =>
-		`$${counted > 0 && counted < MILLION / 100 ? Number((counted / MILLION).toPrecision(2)) : (counted / MILLION).toFixed(2)}`,
+		`$${counted > 0 && counted < 9_950 ? Number((counted / MILLION).toPrecision(2)) : (counted / MILLION).toFixed(2)}`,
 	schema: [
 		{ type: "number", minimum: 0, maximum: MAX_DOLLARS },
 		{ type: "string", pattern: AMOUNT.source },
@@ -118,7 +118,8 @@ export const SECONDS: Unit = {
 	},
 	expected: "a time such as 90s, 30m or 1h30m",
 	show: (counted) => {
-		if (counted < 10_000) return `${rounded(counted / 1000)}s`;
+		// What would round to 10s is shown in whole seconds.
+		if (counted < 9_995) return `${rounded(counted / 1000)}s`;
 		const seconds = Math.round(counted / 1000);
 		const parts = [
 			[Math.floor(seconds / 3600), "h"],
@@ -133,7 +134,7 @@ export const SECONDS: Unit = {
 	],
 };
 
-/** With as many decimals as three digits leave, but no zeros at the end. */
+/** Three digits that tell something. */
 function rounded(number: number): number {
-	return Number(number.toFixed(number < 10 ? 2 : number < 100 ? 1 : 0));
+	return Number(number.toPrecision(3));
 }

@@ -78,9 +78,10 @@ describe("dollars", () => {
 
 	test("are written as a number and shown with two digits, of less than a cent with more", () => {
 		assert.deepEqual([DOLLARS.write(2_500_000), DOLLARS.write(1)], [2.5, 0.000001]);
-		assert.deepEqual([0, 1, 9_999, 10_000, 2_500_000, 12_345_678].map(DOLLARS.show), [
+		assert.deepEqual([0, 1, 9_949, 9_950, 10_000, 2_500_000, 12_345_678].map(DOLLARS.show), [
 			"$0.00",
 			"$0.000001",
+			"$0.0099",
 			"$0.01",
 			"$0.01",
 			"$2.50",
@@ -194,10 +195,11 @@ describe("time", () => {
 		assert.equal(SECONDS.write(1500), 1.5);
 		shows(SECONDS, [
 			[0, "0s"],
-			[4, "0s"],
+			[4, "0.004s"],
 			[250, "0.25s"],
 			[9500, "9.5s"],
-			[9999, "10s"],
+			[9994, "9.99s"],
+			[9995, "10s"],
 			[10_000, "10s"],
 			[10_499, "10s"],
 			[59_999, "1m"],
