@@ -172,7 +172,7 @@ export function handlersOf(session: Session): Handlers {
 
 		async agent_before_settle(_event, ctx) {
 			// Pi has given up repeating: if another extension makes it go on from here, that is a turn of its own.
-			await session.step({ type: "message_entered" }, ctx);
+			if (!isRetrying(session.state)) await session.step({ type: "message_entered" }, ctx);
 		},
 
 		session_before_compact({ reason }) {
