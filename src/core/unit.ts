@@ -55,9 +55,9 @@ export const DOLLARS: Unit = {
 		return digits === undefined ? text : Number(digits);
 	},
 	expected: "dollars such as 2.50 or $2.50",
-	// Of less than a cent the digits that tell something; what would round to a cent is one.
+	// Of less than a cent the digits that tell something.
 	show: (counted) =>
-		`$${counted > 0 && counted < 9_950 ? Number((counted / MILLION).toPrecision(2)) : (counted / MILLION).toFixed(2)}`,
+		`$${counted > 0 && counted < MILLION / 100 ? Number((counted / MILLION).toPrecision(2)) : (counted / MILLION).toFixed(2)}`,
 	schema: [
 		{ type: "number", minimum: 0, maximum: MAX_DOLLARS },
 		{ type: "string", pattern: AMOUNT.source },
