@@ -109,7 +109,7 @@ for (const [words, first, last, line] of [
 		tui.type("go\r");
 		await tui.shows("→ Continue");
 		tui.press("escape");
-		await tui.lacks("Working");
+		await tui.shows("the run ended");
 		tui.type(`/turn-limit ${words}\r`);
 		const screen = await tui.shows(last);
 		const lines = screen
