@@ -27,6 +27,12 @@ const BY_WORD = new Map<string, Key>(
 	KEYS.flatMap((key) => (SETTINGS[key].word === undefined ? [] : [[SETTINGS[key].word, key]])),
 );
 
+/** Turns need no word, but may have one. */
+const ALIASES = new Map<string, Key>([
+	["turns", KEY_OF.turns],
+	[SESSION, KEY_OF.sessionTurns],
+]);
+
 export const WORDS = [
 	...["a number", "unlimited", "+n"],
 	...[...BY_WORD.keys()].filter((word) => word !== ""),
@@ -52,7 +58,7 @@ export function read(args: string): Typed {
 		const text = words.slice(n).join(" ");
 		const alone = (Object.keys(ALONE) as Alone[]).find((known) => known === word);
 		if (alone && (text === "" || alone === "advise")) return { alone, word, key: KEY_OF.turns, text };
-		const key = word === SESSION ? KEY_OF.sessionTurns : BY_WORD.get(word);
+		const key = ALIASES.get(word) ?? BY_WORD.get(word);
 		if (key !== undefined) return { word, key, text };
 	}
 	return { word: "", key: KEY_OF.turns, text: words.join(" ") };

@@ -186,7 +186,11 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 			return isNames ? (value as string[]) : undefined;
 		},
 		write: same,
-		parse: (text) => text.split(",").map((name) => name.trim()),
+		parse: (text) =>
+			text
+				.split(",")
+				.map((name) => name.trim())
+				.filter((name) => name !== ""),
 		expected: "a list of tools' names",
 		show: (value) => value.join(", ") || "none",
 		title: "May repeat",

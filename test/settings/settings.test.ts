@@ -88,6 +88,7 @@ describe("the other settings", () => {
 		["partialNote", "False", false, "off"],
 		["bell", "false", false, "off"],
 		["repeatsExcept", "poll", ["poll"], "poll"],
+		["repeatsExcept", "poll,", ["poll"], "poll"],
 		["repeatsExcept", "poll, wait", ["poll", "wait"], "poll, wait"],
 	];
 	for (const [key, text, value, shown] of ROWS) {
