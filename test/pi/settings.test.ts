@@ -336,7 +336,18 @@ test("a command that means nothing gets the list of valid words and changes noth
 	const before = await status(rpc);
 	const words =
 		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, policy, grace, wrap-up, save, default, advise, help.";
-	for (const bad of ["nonsense", "constructor", "-1", "1.5", "+0", "++1", "5 6", "wrap-up now", "tools many", "9".repeat(20)]) {
+	for (const bad of [
+		"nonsense",
+		"constructor",
+		"-1",
+		"1.5",
+		"+0",
+		"++1",
+		"5 6",
+		"wrap-up now",
+		"tools many",
+		"9".repeat(20),
+	]) {
 		assert.ok((await reply(rpc, bad)).endsWith(words), bad);
 	}
 	assert.equal(
