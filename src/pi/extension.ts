@@ -138,7 +138,7 @@ function write(text: string): void {
 function refuseToRun(pi: Pi, { hasUI }: Context): void {
 	const asked = [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env)];
 	const isAsked = asked.some(({ values }) =>
-		KEYS.some((key) => meterOf(key) !== undefined && values[key] !== undefined),
+		KEYS.some((key) => meterOf(key) !== undefined && (values[key] ?? "unlimited") !== "unlimited"),
 	);
 	if (isAsked && !hasUI) process.exit(1);
 }
