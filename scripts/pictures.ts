@@ -47,7 +47,7 @@ async function question(): Promise<void> {
 	save("question", svg(terminal.buffer, "At the limit pi asks whether to continue", 26, COLS, pi.cwd));
 }
 
-/** What each of the other answers looks like. */
+/** The screens after the other answers. */
 async function answers(): Promise<void> {
 	const model = (request: Request): Reply => {
 		if (request.last.startsWith("Skip")) return text("I leave the parser alone and go on with the lexer.");

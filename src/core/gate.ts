@@ -112,7 +112,7 @@ export function isLastTurn({ phase }: State): boolean {
 	return phase.name === "finishing" && phase.turns >= FINAL_TURNS;
 }
 
-/** What a phase asks for when it begins between two turns. At the call gate the refused call tells the model. */
+/** The effects of a phase that begins between two turns. At the call gate the refused call tells the model. */
 function entering(phase: Exclude<Active, Running>): readonly Effect[] {
 	switch (phase.name) {
 		case "asking":

@@ -1,4 +1,4 @@
-/** What the table of meters says of each. */
+/** A row of the table of meters, and the words that it uses. */
 import type { Unit } from "./unit.ts";
 
 /** The moment before a turn or a tool call at which meters are checked. */
@@ -10,7 +10,7 @@ export interface Call {
 	readonly input: unknown;
 }
 
-/** What a limit is counted over: a round, which a prompt refills, or everything that the session has spent. */
+/** A limit counts over a round, which a prompt refills, or over everything that the session has spent. */
 export type Scope = "round" | "session";
 
 /** How much of a meter may be spent: a whole number ≥ 0 in the meter's unit, or unlimited. */

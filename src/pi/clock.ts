@@ -6,6 +6,9 @@ const TICK = 5_000;
 /** A longer gap between two looks means that the machine was suspended. */
 const SUSPENDED = 60_000;
 
+/** A timer cannot wait longer, in milliseconds. */
+const LONGEST_TIMER = 2_147_483_647;
+
 export class Clock {
 	readonly #now: () => number;
 	/** Not yet charged. */
@@ -65,6 +68,3 @@ export class Clock {
 		if (gap <= SUSPENDED) this.#worked += gap;
 	}
 }
-
-/** What a timer can wait. */
-const LONGEST_TIMER = 2_147_483_647;
