@@ -42,8 +42,8 @@ function show({ state, settings, display }: Session, keys: readonly Key[], ctx: 
 }
 
 /** Meters, settings and the end of the last run. */
-function overview({ state, settings, display, lastOutcome }: Session, ctx: Context): string {
-	const last = lastOutcome ?? recalledOutcome(ctx);
+function overview({ state, settings, display, telling }: Session, ctx: Context): string {
+	const last = telling.lastOutcome ?? recalledOutcome(ctx);
 	return [status(state, settings.current, display.room), ...(last ? [lastRunText(last)] : [])].join("\n");
 }
 

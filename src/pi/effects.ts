@@ -1,14 +1,12 @@
 /** Carries out the core's effects. */
-import { kindOf } from "../core/meters.ts";
-import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import type { Effect } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
 import { callText, type Tool } from "./call-text.ts";
-import { type Context, DISPOSED, GUIDANCE, type Pi } from "./host.ts";
+import { type Context, GUIDANCE, type Pi } from "./host.ts";
 import { ask, questionAbout } from "./question.ts";
-import { report, type Report } from "./report.ts";
 import type { Session } from "./session.ts";
+import { tell } from "./telling.ts";
 
 export async function perform(session: Session, effect: Effect, ctx: Context): Promise<void> {
 	switch (effect.type) {
@@ -49,15 +47,13 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			session.turn.mustGoOn = true;
 			return;
 		case "abort":
-			session.wasQueued ||= ctx.hasPendingMessages();
+			session.telling.wasQueued ||= ctx.hasPendingMessages();
 			session.display.giveBack(session.delivery.discard(), ctx);
 			ctx.abort();
 			return;
 		case "end":
 			if (!effect.repeated) tell(session, effect.outcome, ctx);
-			session.shownLine = undefined;
-			session.isAnswerShown = false;
-			session.wasQueued = false;
+			session.telling.end();
 			return;
 	}
 }
@@ -69,36 +65,6 @@ function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
 	} catch {
 		return [];
 	}
-}
-
-function tell(session: Session, outcome: Outcome, ctx: Context): void {
-	const { shownLine, isAnswerShown, pi, options, role, state, display } = session;
-	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
-	// The line about the stop says it all; runs that are refused after it add nothing.
-	if (!isRefused) {
-		// Time has passed since the line was shown; it is said once.
-		session.lastLine = shownLine ?? lineOf(session, outcome);
-		session.lastOutcome = outcome;
-	}
-	const line = isRefused ? undefined : session.lastLine;
-	// In the terminal the abort has put queued messages back into the editor.
-	const wasQueued = session.wasQueued && ctx.mode !== "tui";
-	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
-	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued };
-	const hear = (made: Report): void => options.hear?.(made, ctx, role);
-	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
-	else report(pi, made, hear, ctx, display.showsEntries);
-}
-
-/** The line about an outcome, with the place of the limit that acted. */
-export function lineOf({ settings, role, finalText }: Session, outcome: Outcome): string | undefined {
-	const isAboutMember = role.isMember && finalText === undefined && stoppedByLimit(outcome);
-	return isAboutMember ? memberLine(outcome) : line(outcome, (id) => settings.sourceOf(id));
-}
-
-/** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */
-function memberLine({ meter }: Trip): string {
-	return `pi-turn-limit: the limit of ${kindOf(meter).many} stopped this subagent before it gave an answer.`;
 }
 
 function wrapUpText(session: Session, { meter, remaining }: Extract<Effect, { type: "advise" }>, ctx: Context): string {

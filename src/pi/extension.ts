@@ -111,10 +111,10 @@ function exitWith(code: number): void {
 
 /** Something wakes the agent for ever: the script ends with its answer, its line and its code; a member's answer is a success. */
 async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
-	const { role, finalText } = session;
+	const { role, telling } = session;
 	const { mode } = ctx;
 	if (!role.ownsProcess) return;
-	const answer = finalText === undefined ? undefined : noted(session, finalText);
+	const answer = telling.answer === undefined ? undefined : noted(session, telling.answer);
 	await session.step({ type: "shut_down" }, ctx);
 	if (mode === "print" && answer !== undefined) write(`${answer}\n`);
 	pending.flush();

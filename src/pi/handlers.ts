@@ -19,31 +19,25 @@ import {
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
 import { noted, noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
-import { SlashCommands } from "./slash-commands.ts";
+import { Starting } from "./starting.ts";
 import { chargeTime } from "./time.ts";
 import { canShowEntries } from "./transcript.ts";
 
 type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
 
 export function handlersOf(session: Session): Handlers {
-	const slashCommands = new SlashCommands(session.pi);
-	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
-	let isPersonsInput = false;
-	/** What other extensions have sent since then: theirs is not the run that the person starts. */
-	const interjected = new Set<string>();
-	/** Of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
-	let owed: ReturnType<typeof chargeOf>;
+	const starting = new Starting(session.pi);
 
 	return {
 		async session_start(_event, ctx) {
-			slashCommands.watch(ctx, () => session.state.phase.name === "asking");
+			starting.watch(ctx, () => session.state.phase.name === "asking");
 			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
 			const amounts = chargeOf(summaryEntry?.usage);
 			if (amounts) await session.step({ type: "charged", amounts }, ctx);
-			session.lastOutcome = undefined;
+			session.telling.lastOutcome = undefined;
 			const problems = session.settings.recall(ctx);
 			await apply(session, ctx);
 			if (session.display.isShowing) session.display.showIdle(session.state, ctx);
@@ -51,7 +45,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		async session_shutdown({ reason }, ctx) {
-			slashCommands.stop();
+			starting.stop();
 			if (reason === "reload") session.leave(ctx);
 			else await session.shutDown(ctx);
 		},
@@ -60,40 +54,30 @@ export function handlersOf(session: Session): Handlers {
 			warnOfUnknownAmounts(session, model, ctx);
 		},
 
-		input({ source, text, streamingBehavior }, ctx) {
+		input(event, ctx) {
 			// A message into a running run, or while a prompt is still starting, says nothing about the next run.
-			if (streamingBehavior !== undefined) return undefined;
-			if (source === "extension") {
-				if (ctx.hasUI && !isPersonsInput && session.drops()) return { action: "handled" };
-				interjected.add(text);
-				return undefined;
-			}
-			isPersonsInput = true;
-			interjected.clear();
-			owed = undefined;
+			if (event.streamingBehavior !== undefined) return undefined;
+			const isWaking = event.source === "extension" && !starting.isPersons;
+			if (isWaking && ctx.hasUI && session.drops()) return { action: "handled" };
+			starting.heard(event);
 			return undefined;
 		},
 
 		async before_agent_start(event, ctx) {
-			const isPrompt = (event as { messageType?: string }).messageType !== "custom";
-			if (isPrompt && interjected.has(event.prompt)) return;
-			if (isPersonsInput && isPrompt) await session.step({ type: "prompted" }, ctx);
-			isPersonsInput = false;
+			if (starting.isPrompted(event)) await session.step({ type: "prompted" }, ctx);
 		},
 
 		async turn_start(event, ctx) {
 			session.newTurn();
 			if (session.state.phase.name === "idle") {
-				isPersonsInput = false;
-				interjected.clear();
-				if (slashCommands.takeEntered()) await session.step({ type: "prompted" }, ctx);
-				if (session.state.phase.prompted) session.finalText = undefined;
+				if (starting.begun()) await session.step({ type: "prompted" }, ctx);
+				if (session.state.phase.prompted) session.telling.answer = undefined;
 				await session.lookForPerson(ctx);
 				session.clock.run();
 			}
 			const requested = await gateTurn(event, ctx);
+			const owed = starting.takeOwed();
 			if (owed) await session.step({ type: "charged", amounts: owed }, ctx);
-			owed = undefined;
 			return requested;
 		},
 
@@ -181,8 +165,8 @@ export function handlersOf(session: Session): Handlers {
 
 		async session_compact(event, ctx) {
 			const amounts = chargeOf(event.compactionEntry.usage);
-			const isStarting = isPersonsInput && session.state.phase.name === "idle";
-			if (isStarting && event.reason !== "manual") owed = amounts;
+			const isStarting = starting.isPersons && session.state.phase.name === "idle";
+			if (isStarting && event.reason !== "manual") starting.owe(amounts);
 			else if (amounts) await session.step({ type: "charged", amounts }, ctx);
 			// A truncated answer was no failure until now; pi has taken it back and repeats the turn.
 			if (event.willRetry) await session.step({ type: "turn_failed", message: event.reason }, ctx);
@@ -201,8 +185,7 @@ export function handlersOf(session: Session): Handlers {
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
 			session.newTurn();
 			await session.step({ type: "settled" }, ctx);
-			// The person's last word was that it ends.
-			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined) slashCommands.takeEntered();
+			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined) starting.refused();
 		},
 
 		ui_prompt_start() {
@@ -238,7 +221,7 @@ export function handlersOf(session: Session): Handlers {
 		else {
 			session.awaitTurnEnd();
 			const text = finalTextIn(message);
-			session.finalText = text ?? session.finalText;
+			session.telling.answer = text ?? session.telling.answer;
 			const note = text === undefined ? undefined : noteOn(session);
 			if (note !== undefined) return { message: withNote(message, note) };
 			if (text !== undefined) return undefined;

@@ -3,9 +3,9 @@ import { isLastTurn } from "../core/gate.ts";
 import { kindOf } from "../core/meters.ts";
 import type { Outcome, Verdict } from "../core/outcome.ts";
 import type { Active } from "../core/state.ts";
-import { lineOf } from "./effects.ts";
 import type { Assistant, Context } from "./host.ts";
 import type { Session } from "./session.ts";
+import { lineOf } from "./telling.ts";
 
 /**
  * The message that was never requested, with our reason in place of pi's; undefined if we did not stop the run.
@@ -14,9 +14,10 @@ import type { Session } from "./session.ts";
 export function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {
 	const { phase } = session.state;
 	if (phase.name !== "stopped" || phase.verdict.kind === "interrupted") return undefined;
-	if (session.finalText !== undefined && (session.role.isMember || ctx.mode === "print"))
-		return sayAgain(session, message, session.finalText);
-	const line = phase.run.woken === undefined ? lineOf(session, outcomeOf(phase, phase.verdict)) : session.lastLine;
+	const { answer, lastLine } = session.telling;
+	if (answer !== undefined && (session.role.isMember || ctx.mode === "print"))
+		return sayAgain(session, message, answer);
+	const line = phase.run.woken === undefined ? lineOf(session, outcomeOf(phase, phase.verdict)) : lastLine;
 	return line === undefined ? undefined : withReason(session, message, line);
 }
 
@@ -25,7 +26,7 @@ export function refusedMessage(session: Session, message: Assistant, ctx: Contex
  * it for a success, or not learn of the limit.
  */
 export function unansweredMessage(session: Session, message: Assistant): Assistant | undefined {
-	const { state, role, finalText } = session;
+	const { state, role, telling } = session;
 	const { phase } = state;
 	if (!role.isMember || phase.name !== "finishing") return undefined;
 	if (message.stopReason === "error") {
@@ -34,7 +35,7 @@ export function unansweredMessage(session: Session, message: Assistant): Assista
 		return { ...message, errorMessage: `${message.errorMessage ?? "The request failed."} [pi-turn-limit: ${limit}.]` };
 	}
 	if (!isLastTurn(state) || message.content.some(({ type }) => type === "toolCall")) return undefined;
-	if (finalText !== undefined) return sayAgain(session, message, finalText);
+	if (telling.answer !== undefined) return sayAgain(session, message, telling.answer);
 	const line = lineOf(session, outcomeOf(phase, { kind: "exhausted", ...phase.trip }));
 	return line === undefined ? undefined : withReason(session, message, line);
 }
@@ -45,12 +46,12 @@ function outcomeOf({ run }: Active, verdict: Verdict): Outcome {
 
 /** Readers of a subagent's result know success and failure only, and take an aborted one for a success. */
 function withReason(session: Session, message: Assistant, line: string): Assistant {
-	session.shownLine = line;
+	session.telling.shownLine = line;
 	return { ...message, stopReason: session.role.isMember ? "error" : "aborted", errorMessage: line };
 }
 
 function sayAgain(session: Session, message: Assistant, text: string): Assistant {
-	session.isAnswerShown = true;
+	session.telling.isAnswerShown = true;
 	const again: Assistant = { ...message, stopReason: "stop", content: [{ type: "text", text: noted(session, text) }] };
 	delete again.errorMessage;
 	return again;

@@ -1,7 +1,6 @@
 /** One breaker in one session: its state, its settings, its coming and going. */
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
-import type { Outcome } from "../core/outcome.ts";
 import { isSpinning, pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
 import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
@@ -18,6 +17,7 @@ import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
 import { pause } from "./pause.ts";
 import { type CostlyEvent, Subscription } from "./subscribe.ts";
+import { Telling } from "./telling.ts";
 import { chargeTime, watchTime } from "./time.ts";
 import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
@@ -36,6 +36,7 @@ export class Session implements Guard {
 	readonly delivery: Delivery;
 	readonly display: Display;
 	readonly clock: Clock;
+	readonly telling = new Telling();
 	readonly handover = new Handover();
 	state: State;
 	turn = new Turn();
@@ -45,17 +46,6 @@ export class Session implements Guard {
 	duty: "guard" | "off" | "unable" = "guard";
 	/** Why it is `unable`. */
 	whyNot: string | undefined;
-	/** The model's last answer; kept until the next prompt, whatever runs in between. */
-	finalText: string | undefined;
-	/** The line about the last run that was not refused, and its outcome. */
-	lastLine: string | undefined;
-	lastOutcome: Outcome | undefined;
-	/** The line about our stop, if the last message carries it. */
-	shownLine: string | undefined;
-	/** The last message repeats the model's answer. */
-	isAnswerShown = false;
-	/** Messages were waiting when the run was stopped. */
-	wasQueued = false;
 	readonly #subscription: Subscription;
 	readonly #ended = new AbortController();
 	#begun: Promise<void> | undefined;

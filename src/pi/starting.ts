@@ -1,0 +1,70 @@
+/** Finds out who starts a run: a person, or another extension. */
+import type { Context, Events, Pi } from "./host.ts";
+import type { chargeOf } from "./charges.ts";
+import { SlashCommands } from "./slash-commands.ts";
+
+type Charged = ReturnType<typeof chargeOf>;
+
+export class Starting {
+	readonly #slashCommands: SlashCommands;
+	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
+	isPersons = false;
+	/** What other extensions have sent since then: theirs is not the run that the person starts. */
+	readonly #interjected = new Set<string>();
+	/** Of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
+	#owed: Charged;
+
+	constructor(pi: Pi) {
+		this.#slashCommands = new SlashCommands(pi);
+	}
+
+	watch(ctx: Context, isAsking: () => boolean): void {
+		this.#slashCommands.watch(ctx, isAsking);
+	}
+
+	stop(): void {
+		this.#slashCommands.stop();
+	}
+
+	/** A message that no run is to take in. */
+	heard({ source, text }: Events["input"]): void {
+		if (source === "extension") {
+			this.#interjected.add(text);
+			return;
+		}
+		this.isPersons = true;
+		this.#interjected.clear();
+		this.#owed = undefined;
+	}
+
+	owe(amounts: Charged): void {
+		this.#owed = amounts;
+	}
+
+	takeOwed(): Charged {
+		const owed = this.#owed;
+		this.#owed = undefined;
+		return owed;
+	}
+
+	/** Pi is about to start a run; true if it is the one that the person's prompt starts. */
+	isPrompted(event: Events["before_agent_start"]): boolean {
+		const isPrompt = (event as { messageType?: string }).messageType !== "custom";
+		if (isPrompt && this.#interjected.has(event.prompt)) return false;
+		const isPersons = this.isPersons && isPrompt;
+		this.isPersons = false;
+		return isPersons;
+	}
+
+	/** The run has begun; true if a person's slash command started it. */
+	begun(): boolean {
+		this.isPersons = false;
+		this.#interjected.clear();
+		return this.#slashCommands.takeEntered();
+	}
+
+	/** The person's last word was that it ends: no slash command before that starts the next run. */
+	refused(): void {
+		this.#slashCommands.takeEntered();
+	}
+}

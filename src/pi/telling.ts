@@ -1,0 +1,59 @@
+/** Tells everybody how a run ended, once. */
+import { kindOf } from "../core/meters.ts";
+import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
+import { type Context, DISPOSED } from "./host.ts";
+import { report, type Report } from "./report.ts";
+import type { Session } from "./session.ts";
+
+/** The things to tell of a session's runs. */
+export class Telling {
+	/** The model's last answer; kept until the next prompt, whatever runs in between. */
+	answer: string | undefined;
+	/** The line about the last run that was not refused, and its outcome. */
+	lastLine: string | undefined;
+	lastOutcome: Outcome | undefined;
+	/** The line about our stop, if the last message carries it. */
+	shownLine: string | undefined;
+	/** The last message repeats the model's answer. */
+	isAnswerShown = false;
+	/** Messages were waiting when the run was stopped. */
+	wasQueued = false;
+
+	/** The run is over, and all of it was told. */
+	end(): void {
+		this.shownLine = undefined;
+		this.isAnswerShown = false;
+		this.wasQueued = false;
+	}
+}
+
+export function tell(session: Session, outcome: Outcome, ctx: Context): void {
+	const { telling, pi, options, role, state, display } = session;
+	const { shownLine, isAnswerShown } = telling;
+	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
+	// The line about the stop says it all; runs that are refused after it add nothing.
+	if (!isRefused) {
+		// Time has passed since the line was shown; it is said once.
+		telling.lastLine = shownLine ?? lineOf(session, outcome);
+		telling.lastOutcome = outcome;
+	}
+	const line = isRefused ? undefined : telling.lastLine;
+	// In the terminal the abort has put queued messages back into the editor.
+	const wasQueued = telling.wasQueued && ctx.mode !== "tui";
+	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
+	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued };
+	const hear = (made: Report): void => options.hear?.(made, ctx, role);
+	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
+	else report(pi, made, hear, ctx, display.showsEntries);
+}
+
+/** The line about an outcome, with the place of the limit that acted. */
+export function lineOf({ settings, role, telling }: Session, outcome: Outcome): string | undefined {
+	const isAboutMember = role.isMember && telling.answer === undefined && stoppedByLimit(outcome);
+	return isAboutMember ? memberLine(outcome) : line(outcome, (id) => settings.sourceOf(id));
+}
+
+/** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */
+function memberLine({ meter }: Trip): string {
+	return `pi-turn-limit: the limit of ${kindOf(meter).many} stopped this subagent before it gave an answer.`;
+}
