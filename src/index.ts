@@ -9,6 +9,8 @@ import type { Pi } from "./pi/host.ts";
 import { initialState, type Policies } from "./pi/limits.ts";
 import type { Report } from "./pi/report.ts";
 import { Session } from "./pi/session.ts";
+import { treeOf } from "./pi/sharing.ts";
+import type { Role } from "./pi/tree.ts";
 import { type Place, resolve } from "./settings/resolve.ts";
 import { defaults, type Key, KEY_OF, meterOf, SETTINGS } from "./settings/settings.ts";
 import { readGrace } from "./settings/supplied.ts";
@@ -37,6 +39,8 @@ export type TurnLimitOptions = { readonly [id in MeterId]?: LimitOption } & {
 	readonly bell?: boolean;
 	/** Tools whose identical calls in a row are not counted. */
 	readonly repeatsExcept?: readonly string[];
+	/** The limit of the agent that starts this one: both share its tree, and nobody is asked here. */
+	readonly parent?: TurnLimit;
 	/** Called once per run, when pi has settled. */
 	readonly onOutcome?: (outcome: Outcome) => void;
 };
@@ -84,8 +88,10 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 			last = report;
 			options.onOutcome?.(report.outcome);
 		};
-		sessions.push(new Session(pi, { rank: "program", places, policies, grace, wrapUpMessage, hear }));
+		const role = (): Role | undefined => options.parent && memberOf(options.parent);
+		sessions.push(new Session(pi, { rank: "program", places, policies, grace, wrapUpMessage, hear, role }));
 	};
+	SESSIONS.set(extension, sessions);
 	return Object.assign(extension, {
 		snapshot: () => {
 			const { settings } = resolve(places, [], defaults(false, true));
@@ -107,6 +113,14 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	});
 }
 
+/** By limit. */
+const SESSIONS = new WeakMap<object, readonly Session[]>();
+
+function memberOf(parent: TurnLimit): Role {
+	const session = SESSIONS.get(parent)?.at(-1);
+	return { isMember: true, ownsProcess: false, tree: session && treeOf(session) };
+}
+
 const OPTIONS: { readonly [option: string]: Key } = {
 	...KEY_OF,
 	policy: "policy",
@@ -118,18 +132,25 @@ const OPTIONS: { readonly [option: string]: Key } = {
 	repeatsExcept: "repeatsExcept",
 };
 
+/** Options that are no settings. */
+const OTHERS: { readonly [option: string]: { takes: (value: unknown) => boolean; expected: string } } = {
+	onOutcome: { takes: (value) => typeof value === "function", expected: "a function" },
+	parent: { takes: (value) => SESSIONS.has(value as object), expected: "what turnLimit() has given" },
+};
+
 function validate(options: TurnLimitOptions): { values: Place["values"]; policies: Policies } {
 	const values: { [K in Key]?: unknown } = {};
 	const policies: { [id in MeterId]?: Policy } = {};
 	for (const [option, value] of Object.entries(options) as [string, unknown][]) {
 		const key = OPTIONS[option];
 		if (value === undefined) continue;
-		if (option === "onOutcome") {
-			if (typeof value !== "function") throw new TypeError(badOption(option, value, "a function"));
+		const other = OTHERS[option];
+		if (other) {
+			if (!other.takes(value)) throw new TypeError(badOption(option, value, other.expected));
 			continue;
 		}
 		if (key === undefined) {
-			const known = [...Object.keys(OPTIONS), "onOutcome"].join(", ");
+			const known = [...Object.keys(OPTIONS), ...Object.keys(OTHERS)].join(", ");
 			throw new TypeError(`There is no option ${quote(option)}; known are ${known}.`);
 		}
 		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;

@@ -6,8 +6,9 @@
  */
 import * as gate from "./gate.ts";
 import {
+	balance,
+	beginsWithRun,
 	bound,
-	isOfRound,
 	isReached,
 	type Meter,
 	raise,
@@ -20,6 +21,7 @@ import {
 } from "./limit.ts";
 import {
 	type AmountId,
+	isShared,
 	kindOf,
 	type Max,
 	type MeterId,
@@ -31,6 +33,7 @@ import {
 import { settle, shutDown, start, stop, trip } from "./run.ts";
 import {
 	type Active,
+	type Balances,
 	type Busy,
 	type Event,
 	isBusy,
@@ -74,6 +77,8 @@ export function transition(state: State, event: Event): Step {
 			return [{ ...state, grace: event.grace }, []];
 		case "exempt_set":
 			return [{ ...state, exempt: event.exempt }, []];
+		case "balanced":
+			return [balanced(state, event.balances), []];
 		case "counted":
 			return [phase.name === "idle" ? recount(state, event.used) : state, []];
 		default:
@@ -101,6 +106,13 @@ function transitionRun(state: Busy, event: Event): Step {
 			if (phase.name === "finishing") return [state, [{ type: "synthesize" }]];
 			if (phase.name !== "running" || typeof state.advice !== "object") return [state, []];
 			return [state, [gate.advice(state, state.advice.given)]];
+		case "held":
+			if (phase.name !== "running") return [state, [{ type: "release" }]];
+			return [withRun(balanced(state, event.balances), phase, { isHeld: true }), []];
+		case "filled":
+			return gate.fill(balanced(state, event.balances), phase, event.meter);
+		case "unreachable":
+			return gate.closeWithout(state, event.message);
 		case "ran_out":
 			return runOut(state, event.meter);
 		case "interrupted":
@@ -130,7 +142,7 @@ function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolea
 function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
 	const charged: Partial<PerRunMeter<number>> = amounts;
-	const used = (id: MeterId): number => state.meters[id].used + (charged[kindOf(id).of] ?? 0);
+	const used = (id: MeterId): number => state.meters[id].used + (isShared(id) ? 0 : (charged[kindOf(id).of] ?? 0));
 	const meters = perMeter((id) => ({ ...state.meters[id], used: used(id) }));
 	if (phase.name === "idle") return { ...state, meters };
 	const { spent } = phase.run;
@@ -140,6 +152,17 @@ function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>
 
 function recount(state: State, used: Readonly<Partial<PerMeter<number>>>): State {
 	return { ...state, meters: perMeter((id) => ({ ...state.meters[id], used: used[id] ?? state.meters[id].used })) };
+}
+
+function balanced(state: State, balances: Balances): State {
+	const meters = perMeter((id) => {
+		const { used, cap } = balances[id] ?? {};
+		const isLimited = state.meters[id].limit.max !== "unlimited";
+		return used === undefined || cap === undefined || !isLimited
+			? state.meters[id]
+			: balance(state.meters[id], used, cap);
+	});
+	return { ...state, meters };
 }
 
 /** Cuts off what is under way, where nobody can be asked and no answer is due. What is under way is counted already. */
@@ -161,8 +184,9 @@ function changeLimit(state: State, id: MeterId, max: Max): Step {
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
 	if (bound(state.meters[id]) === "unlimited") return [state, []];
-	if (phase.name === "idle" && isOfRound(id)) return setLimit(state, id, state.meters[id], phase.promised[id] + by);
-	return setLimit(state, id, raise(state.meters[id], by), 0);
+	if (phase.name === "idle" && beginsWithRun(id)) return setLimit(state, id, state.meters[id], phase.promised[id] + by);
+	const [next, effects] = setLimit(state, id, raise(state.meters[id], by), 0);
+	return [next, isShared(id) ? [{ type: "raise", meter: id, by }, ...effects] : effects];
 }
 
 /**

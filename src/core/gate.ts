@@ -1,8 +1,9 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
-import { bound, grantMore, isReached, read, softLimit, toNumber } from "./limit.ts";
-import { type Call, type Gate, METER_IDS, type MeterId, WIDEST_FIRST } from "./meters.ts";
-import { type Halted, nobodyContinues, stop, trip } from "./run.ts";
+import { bound, grant, grantMore, isReached, read, softLimit, toNumber } from "./limit.ts";
+import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
+import { endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
+import type { Verdict } from "./outcome.ts";
 import { NO_STREAK } from "./streak.ts";
 import {
 	type Active,
@@ -37,6 +38,7 @@ export function requestTurn(state: Busy): Ruling {
 			return [withRun(state, phase, { turn: { ...turn, since: "retry" } }), "admit", []];
 		}
 	}
+	if (phase.name === "running" && !phase.run.isHeld && isSharing(state)) return [state, "wait", [{ type: "reserve" }]];
 	const [next, effects] = boundary(state);
 	switch (next.phase.name) {
 		case "running":
@@ -46,8 +48,17 @@ export function requestTurn(state: Busy): Ruling {
 		case "asking":
 			return [next, "wait", effects];
 		case "stopped":
-			return [withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }), "abort", []];
+			return [
+				withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }),
+				"abort",
+				effects.filter(({ type }) => type === "release"),
+			];
 	}
+}
+
+/** A shared limit has a say in every turn. */
+function isSharing({ meters }: State): boolean {
+	return SHARED.some((id) => meters[id].limit.max !== "unlimited");
 }
 
 export function requestCall(before: State, call: Call): Ruling {
@@ -90,15 +101,17 @@ export function boundary(state: Busy): BusyStep {
 	const { phase } = state;
 	switch (phase.name) {
 		case "running": {
+			// A wider limit is asked about first, and only the ledger knows whether it is still reached.
+			if (!phase.run.isHeld && SHARED.some((id) => isReached(state.meters[id]))) return [state, []];
 			const id = reached(state, phase.run, "turn");
 			if (id === undefined) return adviseIfDue(state, phase);
-			const next = atLimit(state, phase.run, id, "turn");
-			return [next, entering(next.phase)];
+			const next = atLimit(state, { ...phase.run, isHeld: false }, id, "turn");
+			const release: readonly Effect[] = phase.run.isHeld ? [{ type: "release" }] : [];
+			return [next, [...release, ...entering(next.phase)]];
 		}
 		case "finishing": {
 			if (!isLastTurn(state)) return [state, []];
-			const kind = phase.concluded ? "synthesized" : "exhausted";
-			return stop(state, { kind, ...phase.trip }, { type: "abort" });
+			return stop(state, endOf(phase), { type: "abort" });
 		}
 		case "stopped":
 			return [state, [{ type: "abort" }]];
@@ -136,20 +149,54 @@ export function isEndAwaited(state: State): boolean {
 }
 
 export function answer(state: State, phase: Asking, given: Answer): Step {
-	const { run, meter, gate } = phase;
+	const { run, meter, gate, unreachable } = phase;
+	if (unreachable !== undefined && given !== "wrap_up") {
+		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
+		return stop({ ...state, phase }, brokenBy(unreachable), { type: "abort" });
+	}
 	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
 	const policy = given === "wrap_up" ? "synthesize" : state.meters[meter].limit.policy;
 	const next = given === "yes" ? continueRun(state, run, meter) : nobodyContinues(state, run, verdict, policy);
 	// A tool call that waits is requested again and decided then; turns are asked about between two turns.
 	if (gate === "call") return [next, []];
-	return next.phase.name === "running" ? boundary(next) : [next, entering(next.phase)];
+	if (next.phase.name !== "running") return [next, entering(next.phase)];
+	if (!isShared(meter)) return boundary(next);
+	return [next, [{ type: "raise", meter, by: toNumber(grant(meter, state.meters[meter])) }]];
+}
+
+/** The run goes on after a yes. */
+function goOn(state: State, { spent, ...run }: Run): In<Running> {
+	const more = { ...spent, continuations: spent.continuations + 1 };
+	return { ...state, phase: { name: "running", run: { ...run, spent: more } } };
+}
+
+/** The ledger has no room for the next turn. */
+export function fill(state: State, phase: Active, id: MeterId): Step {
+	if (phase.name !== "running") return [state, []];
+	const next = atLimit(state, phase.run, id, "turn");
+	// The turn that waits is requested again, and aborted then.
+	return [next, next.phase.name === "stopped" ? [] : entering(next.phase)];
+}
+
+/** The ledger cannot be used: closed, unless the person goes on without it. */
+export function closeWithout(state: Busy, message: string): Step {
+	const { phase } = state;
+	if (phase.name !== "running") return [state, []];
+	const { run } = phase;
+	const meter = SHARED.find((id) => state.meters[id].limit.max !== "unlimited");
+	if (meter === undefined || run.isWaived) return [withRun(state, phase, { isHeld: true }), []];
+	if (!canAsk(state, run, meter)) return stop(state, brokenBy(message), { type: "abort" });
+	const asking: Asking = { name: "asking", run, meter, gate: "turn", unreachable: message };
+	return [{ ...state, phase: asking }, entering(asking)];
+}
+
+function brokenBy(message: string): Verdict {
+	return { kind: "failed", by: "breaker", message };
 }
 
 function continueRun(state: State, run: Run, id: MeterId): Busy {
-	const spent = { ...run.spent, continuations: run.spent.continuations + 1 };
-	const passes = [...run.passes, id];
 	const next = withMeter(restart(state, id), id, grantMore(id, state.meters[id]));
-	return { ...next, phase: { name: "running", run: { ...run, spent, passes, advised: undefined } } };
+	return goOn(next, { ...run, passes: [...run.passes, id], advised: undefined });
 }
 
 /** The new round of a meter has a wrap-up and a streak of its own; a wrap-up that the person asked for is still due. */
@@ -165,7 +212,7 @@ export function restart(state: State, id: MeterId): State {
 /** The limit that keeps the request from passing, the widest scope first. */
 function reached(state: State, run: Run, gate: Gate, call?: Call): MeterId | undefined {
 	const isChecked = (id: MeterId): boolean => isBarred(run) || isCheckedFor(state, id, gate, call);
-	return WIDEST_FIRST.find((id) => isChecked(id) && !run.passes.includes(id) && isReached(state.meters[id]));
+	return OWN.find((id) => isChecked(id) && !run.passes.includes(id) && isReached(state.meters[id]));
 }
 
 /** After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at. */
@@ -173,9 +220,14 @@ function isBarred({ woken, spent }: Run): boolean {
 	return woken !== undefined && spent.turns === 0;
 }
 
+/** Somebody can be asked, and can grant more. */
+function canAsk({ attended, isMember }: State, run: Run, id: MeterId): boolean {
+	return attended && !isBarred(run) && !(isMember && isShared(id));
+}
+
 /** Asking, or the policy's next phase where nobody can be asked. */
 function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): In<Asking | Halted> {
-	if (state.attended && !isBarred(run)) return { ...state, phase: { name: "asking", run, meter: id, gate, call } };
+	if (canAsk(state, run, id)) return { ...state, phase: { name: "asking", run, meter: id, gate, call } };
 	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }, state.meters[id].limit.policy);
 }
 

@@ -10,8 +10,11 @@ export interface Call {
 	readonly input: unknown;
 }
 
-/** A limit counts over a round, which a prompt refills, or over everything that the session has spent. */
-export type Scope = "round" | "session";
+/**
+ * A limit counts over a round, which a prompt refills; over everything that the session has spent; over a run of the
+ * root and of the agents that it starts; or over what the user's agents spend on one day. From the narrowest.
+ */
+export type Scope = "round" | "session" | "tree" | "day";
 
 /** How much of a meter may be spent: a whole number ≥ 0 in the meter's unit, or unlimited. */
 export type Max = number | "unlimited";

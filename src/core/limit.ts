@@ -76,12 +76,12 @@ export function raise(meter: Meter, by: number): Meter {
 	return { ...meter, extra: meter.extra + Math.max(0, meter.used - toNumber(bound(meter))) + by };
 }
 
-/** A person's prompt opens a round, with `extra` on top of its limit. What the session has spent stays spent. */
+/** A person's prompt opens a round, with `extra` on top of its limit. What a session or a day has spent stays spent. */
 export function refill(id: MeterId, meter: Meter, extra: number): Meter {
-	return isOfRound(id) ? { ...meter, used: 0, extra } : meter;
+	return beginsWithRun(id) ? { ...meter, used: 0, extra } : meter;
 }
 
-/** What a yes buys: as much again, or a tenth of what a whole session may spend. */
+/** What a yes buys: as much again, or a tenth of a limit that no prompt refills. */
 export function grant(id: MeterId, { limit }: Meter): Max {
 	if (limit.max === "unlimited" || isOfRound(id)) return limit.max;
 	return Math.max(1, Math.ceil(limit.max / 10));
@@ -90,6 +90,16 @@ export function grant(id: MeterId, { limit }: Meter): Max {
 /** After a yes. */
 export function grantMore(id: MeterId, meter: Meter): Meter {
 	return isOfRound(id) ? refill(id, meter, 0) : raise(meter, toNumber(grant(id, meter)));
+}
+
+/** The ledger's last word; `cap` is the limit with all that was granted. */
+export function balance({ limit }: Meter, used: number, cap: number): Meter {
+	return { limit, used, extra: cap - toNumber(limit.max) };
+}
+
+/** A new count begins with every run that a person starts. A member's tree goes on; the ledger says so before its first turn. */
+export function beginsWithRun(id: MeterId): boolean {
+	return isOfRound(id) || kindOf(id).scope === "tree";
 }
 
 /** Its count ends with the round. */

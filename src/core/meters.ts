@@ -1,5 +1,6 @@
 /** The table of meters. A new meter is a row here and, for an amount, the line in `pi/charges.ts` that charges it. */
 import type { Call, Gate, Max, MeterKind, Scope } from "./kind.ts";
+import { SCOPES, type ScopeWords, WIDER_SCOPES, type WiderScope } from "./scope.ts";
 import { COUNT, DOLLARS, SECONDS, TOKENS } from "./unit.ts";
 
 export type { Call, Gate, Max };
@@ -126,45 +127,57 @@ export type RunMeterId = keyof typeof ROUND;
 
 export const RUN_METER_IDS = Object.keys(ROUND) as readonly RunMeterId[];
 
-/** The meters that a session can be held to as well. */
-const OVER_SESSION = ["turns", "cost", "tokens"] as const;
+/** The meters that count over wider scopes as well. */
+const WIDER = ["turns", "cost", "tokens"] as const;
 
-type SessionMeterId = `session${Capitalize<(typeof OVER_SESSION)[number]>}`;
+export type MeterId = RunMeterId | `${WiderScope}${Capitalize<(typeof WIDER)[number]>}`;
 
-export type MeterId = RunMeterId | SessionMeterId;
-
-function overSession(of: RunMeterId): Row {
+function over(scope: WiderScope, of: RunMeterId): Row {
 	const row: MeterKind = ROUND[of];
 	const word = row.word || "turns";
+	const whose = capital(scope);
 	return {
 		...row,
-		scope: "session",
+		scope,
 		of,
 		default: "unlimited",
-		title: `Session's ${row.title.toLowerCase()}`,
-		label: `Session ${row.many === "US dollars" ? "cost" : row.many}`,
-		word: `session ${word}`,
-		env: `PI_TURN_LIMIT_SESSION_${word.toUpperCase()}`,
-		about: `Everything that this session spends, over all its prompts and branches, also after it is resumed. ${row.about}`,
+		title: `${whose}'s ${row.title.toLowerCase()}`,
+		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,
+		word: `${scope} ${word}`,
+		env: `PI_TURN_LIMIT_${scope.toUpperCase()}_${word.toUpperCase()}`,
+		about: `${SCOPES[scope].about} ${row.about}`,
 	};
 }
 
-export const METERS = {
-	...Object.fromEntries(RUN_METER_IDS.map((id) => [id, { ...ROUND[id], scope: "round", of: id }])),
-	...Object.fromEntries(OVER_SESSION.map((id) => [`session${capital(id)}`, overSession(id)])),
-} as Readonly<Record<MeterId, Row>>;
+export const METERS = Object.fromEntries([
+	...RUN_METER_IDS.map((id) => [id, { ...ROUND[id], scope: "round", of: id }]),
+	...WIDER_SCOPES.flatMap((scope) => WIDER.map((id) => [`${scope}${capital(id)}`, over(scope, id)])),
+]) as Readonly<Record<MeterId, Row>>;
 
 /** The meters whose amounts are known after they were spent. */
 export type AmountId = { [id in RunMeterId]: (typeof ROUND)[id]["known"] extends "after" ? id : never }[RunMeterId];
 
 export type PerMeter<T> = Readonly<Record<MeterId, T>>;
 
-const WIDTHS: Readonly<Record<Scope, number>> = { round: 0, session: 1 };
-
 export const METER_IDS = Object.keys(METERS) as readonly MeterId[];
 
+const WIDTHS: readonly Scope[] = ["round", ...WIDER_SCOPES];
+
 /** The order in which limits are checked: a session's before those of its rounds. */
-export const WIDEST_FIRST = METER_IDS.toSorted((a, b) => WIDTHS[kindOf(b).scope] - WIDTHS[kindOf(a).scope]);
+const WIDEST_FIRST = METER_IDS.toSorted((a, b) => widthOf(b) - widthOf(a));
+
+function widthOf(id: MeterId): number {
+	return WIDTHS.indexOf(kindOf(id).scope);
+}
+
+/** Others spend of it too, so it is counted in the ledger; the breaker knows what the ledger told last. */
+export function isShared(id: MeterId): boolean {
+	return widthOf(id) > WIDTHS.indexOf("session");
+}
+
+/** Widest first. */
+export const OWN = WIDEST_FIRST.filter((id) => !isShared(id));
+export const SHARED = WIDEST_FIRST.filter(isShared);
 
 export type PerRunMeter<T> = Readonly<Record<RunMeterId, T>>;
 
@@ -187,9 +200,18 @@ export function concerns(id: MeterId, gate: Gate, call: Call | undefined): boole
 	return gates.includes(gate) && (call === undefined || counts === undefined || counts(call));
 }
 
-/** What the limit of a meter bounds. */
-export function span(id: MeterId): "run" | "session" {
-	return kindOf(id).scope === "session" ? "session" : "run";
+/** `in this run`, `today`: over what the meter counts. */
+export function within(id: MeterId): string {
+	return wordsOf(id).in;
+}
+
+/** `for this run`, `for today`: over what the limit of the meter holds. */
+export function forScope(id: MeterId): string {
+	return wordsOf(id).for;
+}
+
+function wordsOf(id: MeterId): ScopeWords {
+	return SCOPES[kindOf(id).scope];
 }
 
 /** `1 turn`, `25 turns`, `unlimited tool calls`, `$2.50`. */
@@ -202,7 +224,7 @@ export function amount(id: MeterId, used: Max): string {
 
 /** The amount, and over what it is counted if that is not the run. */
 export function amountIn(id: MeterId, used: Max): string {
-	return amount(id, used) + (kindOf(id).scope === "session" ? " in this session" : "");
+	return amount(id, used) + (kindOf(id).scope === "round" ? "" : ` ${within(id)}`);
 }
 
 function capital(text: string): string {

@@ -34,6 +34,8 @@ export function start(state: State): Busy {
 		passes: [],
 		wasAsked: false,
 		refusals: 0,
+		isHeld: false,
+		isWaived: false,
 		woken: prompted ? undefined : refused,
 	};
 	const begun: Busy = { ...state, phase: { name: "running", run } };
@@ -88,11 +90,15 @@ function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
 		const { trip = {} } = { trip: undefined, ...phase };
 		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
 	}
-	if (phase.name === "finishing")
-		return { ...spent, kind: phase.concluded ? "synthesized" : "exhausted", ...phase.trip };
+	if (phase.name === "finishing") return { ...spent, ...endOf(phase) };
 	return advised === undefined
 		? { ...spent, kind: "completed" }
 		: { ...spent, kind: "wrapped_up", ...trip(state, advised) };
+}
+
+/** How the final pass ends, as it stands. */
+export function endOf({ concluded, trip }: Finishing): Verdict {
+	return concluded ? { kind: "synthesized", ...trip } : { kind: "exhausted", ...trip };
 }
 
 /** How often in a row a turn was refused that nobody prompted, counted from the stop on. */

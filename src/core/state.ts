@@ -30,6 +30,10 @@ export interface Run {
 	readonly wasAsked: boolean;
 	/** Turns of this run that the gate aborted. */
 	readonly refusals: number;
+	/** The ledger holds room for the next turn. */
+	readonly isHeld: boolean;
+	/** The person goes on although the ledger cannot be used. */
+	readonly isWaived: boolean;
 }
 
 export interface Idle {
@@ -54,6 +58,8 @@ export interface Asking {
 	readonly gate: Gate;
 	/** The tool call that waits, if it is one. */
 	readonly call?: Call | undefined;
+	/** Why the ledger cannot be used, if that is the question. */
+	readonly unreachable?: string | undefined;
 }
 
 /** The final pass. */
@@ -79,6 +85,8 @@ export type Phase = Idle | Active;
 export interface State {
 	/** There is a person who can be asked. */
 	readonly attended: boolean;
+	/** An agent started this session: nobody can grant here what it shares with others. */
+	readonly isMember: boolean;
 	readonly meters: PerMeter<Meter>;
 	readonly grace: number;
 	/** The wrap-up of this round: due at a soft limit, asked for by the person, or given about a meter. */
@@ -99,12 +107,16 @@ export type Busy = In<Active>;
 /** A person's word on a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
 export type Answer = "yes" | "wrap_up" | "no" | "none";
 
+/** By shared meter that is limited: what is used or held, and the limit with all that was granted. */
+export type Balances = Readonly<Partial<PerMeter<{ readonly used: number; readonly cap: number }>>>;
+
 /** Something that must not happen without a decision. The first turn of a run starts the run. */
 export type Request =
 	{ readonly type: "turn_requested" } | { readonly type: "tool_call_requested"; readonly call: Call };
 
 /**
- * The gate's word on one request. `wait`: make the request again once the open question is closed. `refuse`: give
+ * The gate's word on one request. `wait`: make the request again once the open question is closed, or
+ * the ledger has answered. `refuse`: give
  * the tool call an error result. `abort`: stop the run.
  */
 export type Decision = "admit" | "wait" | "refuse" | "abort";
@@ -127,6 +139,14 @@ export type Event =
 	| { readonly type: "charged"; readonly amounts: Readonly<Partial<Record<AmountId, number>>> }
 	/** What meters have counted before this breaker, told between runs: a session that is resumed has spent something. */
 	| { readonly type: "counted"; readonly used: Readonly<Partial<PerMeter<number>>> }
+	/** The ledger holds room for the next turn in every shared limit. */
+	| { readonly type: "held"; readonly balances: Balances }
+	/** The ledger has no room: this shared limit is reached, and no wider one. */
+	| { readonly type: "filled"; readonly meter: MeterId; readonly balances: Balances }
+	/** The ledger cannot be used. */
+	| { readonly type: "unreachable"; readonly message: string }
+	/** What the ledger says of shared meters. */
+	| { readonly type: "balanced"; readonly balances: Balances }
 	/** An amount reached its limit while a turn or a call is under way, and the host could cut that off. */
 	| { readonly type: "ran_out"; readonly meter: MeterId }
 	| { readonly type: "answered"; readonly answer: Answer }
@@ -148,6 +168,12 @@ export type Event =
 export type Effect =
 	/** Ask whether to continue and report `answered`. */
 	| { readonly type: "ask"; readonly meter: MeterId }
+	/** Hold room for a turn in the ledger and report `held`, `filled` or `unreachable`. */
+	| { readonly type: "reserve" }
+	/** The turn for which the ledger holds room does not begin. */
+	| { readonly type: "release" }
+	/** Grant so much more of a shared limit. */
+	| { readonly type: "raise"; readonly meter: MeterId; readonly by: number }
 	/** The open question needs no answer any more. */
 	| { readonly type: "close_question" }
 	/** Tell the model to wrap up, with its next request: little is left of this meter. */
@@ -174,6 +200,7 @@ export type Ruling = readonly [state: State, decision: Decision, effects: readon
 /** The start values of a breaker. */
 export interface Setup {
 	readonly attended: boolean;
+	readonly isMember?: boolean;
 	readonly limits: PerMeter<Limit>;
 	readonly grace: number;
 	readonly exempt?: readonly string[];
@@ -181,9 +208,9 @@ export interface Setup {
 
 export const IDLE: Idle = { name: "idle", prompted: false, promised: perMeter(() => 0) };
 
-export function create({ attended, limits, grace, exempt = [] }: Setup): State {
+export function create({ attended, isMember = false, limits, grace, exempt = [] }: Setup): State {
 	const meters = perMeter((id) => meter(limits[id]));
-	return { attended, meters, grace, advice: "armed", calls: NO_STREAK, exempt, phase: IDLE };
+	return { attended, isMember, meters, grace, advice: "armed", calls: NO_STREAK, exempt, phase: IDLE };
 }
 
 export function isBusy(state: State): state is Busy {

@@ -1,5 +1,5 @@
 /** Every sentence that the model reads. */
-import { amount, type Call, kindOf, type Max, type MeterId, span } from "./meters.ts";
+import { amount, type Call, forScope, kindOf, type Max, type MeterId, within } from "./meters.ts";
 import type { Trip } from "./outcome.ts";
 import type { State } from "./state.ts";
 
@@ -14,7 +14,7 @@ export function wrapUp(meter: MeterId, remaining: Max): string {
 	const left =
 		remaining === "unlimited"
 			? "This run is to end."
-			: `Only ${amount(meter, Math.max(1, remaining))} left in this ${span(meter)}.`;
+			: `Only ${amount(meter, Math.max(1, remaining))} left ${within(meter)}.`;
 	return `${left} Begin nothing new. Bring what you are doing to a safe stop and write your closing report now:
 ${ACCOUNT}
 
@@ -23,7 +23,7 @@ Do not call the task complete because the run is ending; say so only if it is. A
 
 /** The instruction of the final pass. */
 export function finalPass({ meter }: Trip): string {
-	return `The budget of ${kindOf(meter).many} for this ${span(meter)} is spent; every further tool call is refused. Answer now, in text, from what you already have:
+	return `The budget of ${kindOf(meter).many} ${forScope(meter)} is spent; every further tool call is refused. Answer now, in text, from what you already have:
 ${ACCOUNT}
 
 Do not call the task complete because the budget ran out.`;
@@ -48,7 +48,7 @@ export function refusal({ phase, meters }: State): string {
 	if (phase.name === "finishing") return `${NOT_RUN}. ${finalPass(phase.trip)}`;
 	if (phase.name !== "stopped" || !("meter" in phase.verdict)) return `${NOT_RUN}: this run is being stopped.`;
 	const { meter, limit } = phase.verdict as Trip;
-	return `${NOT_RUN}: the limit of ${amount(meter, limit)} for this ${span(meter)} is reached, and the run is being stopped.`;
+	return `${NOT_RUN}: the limit of ${amount(meter, limit)} ${forScope(meter)} is reached, and the run is being stopped.`;
 }
 
 /** The error result of a tool call that waited for an answer when pi was reloaded. */

@@ -1,7 +1,6 @@
 /** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
-import { isOfRound } from "../core/limit.ts";
 import type { Assistant, Context } from "./host.ts";
 
 type Usage = Assistant["usage"];
@@ -46,7 +45,7 @@ export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<numb
 		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
 			spent[id] = (spent[id] ?? 0) + amount;
 	}
-	const ids = METER_IDS.filter((id) => !isOfRound(id));
+	const ids = METER_IDS.filter((id) => kindOf(id).scope === "session");
 	return Object.fromEntries(ids.map((id) => [id, spent[kindOf(id).of] ?? 0]));
 }
 

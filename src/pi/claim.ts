@@ -13,11 +13,15 @@ export interface Guard {
 	command(args: string, ctx: Context): Promise<void>;
 }
 
-/** The present guard of the session if it keeps it, else undefined: `guard` has it then. */
-export function claim(session: object, guard: Guard): Guard | undefined {
+const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy stays out of the way.";
+const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one could hold.";
+
+/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us without a word. */
+export function claim(session: object, guard: Guard): string | undefined {
 	const present = shared.guards.get(session);
 	if (present !== undefined && present !== guard) {
-		if (present.rank === "program" || guard.rank === "installed") return present;
+		if (present.rank === "program" && guard.rank === "installed") return "";
+		if (present.rank === guard.rank) return guard.rank === "program" ? TWO_LIMITS : LOADED_TWICE;
 		present.standAside();
 	}
 	shared.guards.set(session, guard);

@@ -1,6 +1,6 @@
 /** `/turn-limit`: executes what was typed. */
 import { bound, isOfRound } from "../core/limit.ts";
-import { amount, kindOf, type MeterId } from "../core/meters.ts";
+import { amount, isShared, kindOf, type MeterId, within } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
 import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
 import { advise } from "./advice.ts";
@@ -9,9 +9,11 @@ import { apply } from "./limits.ts";
 import { lastRunText, recalledOutcome } from "./record.ts";
 import { save } from "./save.ts";
 import type { Session } from "./session.ts";
+import { type Agents } from "./shares.ts";
+import { look } from "./sharing.ts";
 import { granted } from "./widget.ts";
 import { status } from "./status.ts";
-import { help, increaseOf, read, SESSION, WORDS } from "./words.ts";
+import { help, increaseOf, read, WORDS } from "./words.ts";
 
 export const DESCRIPTION = "Show or set the limits of a run";
 
@@ -33,8 +35,10 @@ export async function execute(session: Session, args: string, ctx: Context): Pro
 			break;
 	}
 	if (text !== "") return await change(session, key, text, ctx);
-	if (word === "") return session.display.say(overview(session, ctx), "info", ctx);
-	show(session, word === SESSION ? KEYS.filter((key) => key.startsWith(`${SESSION}.`)) : [key], ctx);
+	const agents = await look(session, ctx);
+	if (word === "") return session.display.say(overview(session, agents, ctx), "info", ctx);
+	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
+	show(session, ofScope.length > 0 ? ofScope : [key], ctx);
 }
 
 function show({ state, settings, display }: Session, keys: readonly Key[], ctx: Context): void {
@@ -42,9 +46,21 @@ function show({ state, settings, display }: Session, keys: readonly Key[], ctx: 
 }
 
 /** Meters, settings and the end of the last run. */
-function overview({ state, settings, display, telling }: Session, ctx: Context): string {
-	const last = telling.lastOutcome ?? recalledOutcome(ctx);
-	return [status(state, settings.current, display.room), ...(last ? [lastRunText(last)] : [])].join("\n");
+function overview(session: Session, agents: Agents | undefined, ctx: Context): string {
+	const last = session.telling.lastOutcome ?? recalledOutcome(ctx);
+	return [meters(session), ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
+}
+
+/** The shared meters only where they are limited. */
+function meters({ state, settings, display }: Session): string {
+	const isShown = (id: MeterId | undefined): boolean =>
+		id === undefined || !isShared(id) || state.meters[id].limit.max !== "unlimited";
+	const keys = KEYS.filter((key) => isShown(meterOf(key)));
+	return status(state, settings.current, display.room, keys);
+}
+
+function agentsText({ alive, ended }: Agents): string {
+	return `This tree: ${alive} ${alive === 1 ? "agent" : "agents"} alive, ${ended} ended.`;
 }
 
 async function wrapUp(session: Session, ctx: Context): Promise<void> {
@@ -56,8 +72,7 @@ async function wrapUp(session: Session, ctx: Context): Promise<void> {
 async function reset(session: Session, ctx: Context): Promise<void> {
 	session.settings.reset(ctx);
 	await apply(session, ctx);
-	const shown = status(session.state, session.settings.current, session.display.room);
-	session.display.say(`Back to the other places.\n${shown}`, "info", ctx);
+	session.display.say(`Back to the other places.\n${meters(session)}`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
 }
 
@@ -75,14 +90,16 @@ async function change(session: Session, key: Key, text: string, ctx: Context): P
 }
 
 async function raise(session: Session, id: MeterId, by: number, ctx: Context): Promise<void> {
+	if (isShared(id) && session.role.isMember)
+		return session.display.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
 	if (bound(session.state.meters[id]) === "unlimited") {
 		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
 	const max = bound(granted(session.state, id));
 	const round = session.state.phase.name === "idle" ? "the next run's first round" : "this round";
-	const where = isOfRound(id) ? round : "this session";
-	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} in ${where}.`, "info", ctx);
+	const where = isOfRound(id) ? `in ${round}` : within(id);
+	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
 }
 

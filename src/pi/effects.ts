@@ -6,6 +6,7 @@ import { callText, type Tool } from "./call-text.ts";
 import { type Context, GUIDANCE, type Pi } from "./host.ts";
 import { ask, questionAbout } from "./question.ts";
 import type { Session } from "./session.ts";
+import { raise, reserve } from "./sharing.ts";
 import { tell } from "./telling.ts";
 
 export async function perform(session: Session, effect: Effect, ctx: Context): Promise<void> {
@@ -26,6 +27,12 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			session.awaitTurnEnd();
 			return;
 		}
+		case "reserve":
+			return await reserve(session, ctx);
+		case "release":
+			return await session.shares?.release();
+		case "raise":
+			return await raise(session, effect.meter, effect.by);
 		case "close_question":
 			session.question?.close();
 			return;

@@ -13,7 +13,7 @@ import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/pl
 import type { Place } from "../settings/resolve.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../settings/settings.ts";
 import { writeSettings } from "../settings/write.ts";
-import type { Context, Pi } from "./host.ts";
+import { agentDirectory, type Context, type Pi } from "./host.ts";
 import type { Surroundings } from "./preferences.ts";
 import type { Report } from "./report.ts";
 import { noted } from "./reply.ts";
@@ -165,8 +165,7 @@ function surroundings(pi: Pi, ctx: Context): Surroundings {
 }
 
 function userFile(): string {
-	const agent = process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
-	return join(agent, "turn-limit.json");
+	return join(agentDirectory(), "turn-limit.json");
 }
 
 function saveForUser(values: Place["values"]): string {

@@ -19,6 +19,7 @@ import {
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
 import { noted, noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
+import { charge } from "./sharing.ts";
 import { Starting } from "./starting.ts";
 import { chargeTime } from "./time.ts";
 import { canShowEntries } from "./transcript.ts";
@@ -35,8 +36,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
-			const amounts = chargeOf(summaryEntry?.usage);
-			if (amounts) await session.step({ type: "charged", amounts }, ctx);
+			await charge(session, chargeOf(summaryEntry?.usage), ctx);
 			session.telling.lastOutcome = undefined;
 			const problems = session.settings.recall(ctx);
 			await apply(session, ctx);
@@ -71,13 +71,15 @@ export function handlersOf(session: Session): Handlers {
 			session.newTurn();
 			if (session.state.phase.name === "idle") {
 				if (starting.begun()) await session.step({ type: "prompted" }, ctx);
-				if (session.state.phase.prompted) session.telling.answer = undefined;
+				if (session.state.phase.prompted) {
+					session.telling.answer = undefined;
+					await session.shares?.beginTree();
+				}
 				await session.lookForPerson(ctx);
 				session.clock.run();
 			}
 			const requested = await gateTurn(event, ctx);
-			const owed = starting.takeOwed();
-			if (owed) await session.step({ type: "charged", amounts: owed }, ctx);
+			await charge(session, starting.takeOwed(), ctx);
 			return requested;
 		},
 
@@ -102,7 +104,8 @@ export function handlersOf(session: Session): Handlers {
 		async message_end({ message }, ctx) {
 			const usage = message.role === "assistant" || message.role === "toolResult" ? message.usage : undefined;
 			const amounts = chargeOf(usage);
-			if (amounts) await session.step({ type: "charged", amounts }, ctx);
+			const isOver = message.role === "assistant" && message.stopReason !== "error";
+			await charge(session, amounts, ctx, isOver);
 			if (amounts) session.awaitTurnEnd();
 			return message.role === "assistant" ? await replied(message, ctx) : undefined;
 		},
@@ -167,7 +170,7 @@ export function handlersOf(session: Session): Handlers {
 			const amounts = chargeOf(event.compactionEntry.usage);
 			const isStarting = starting.isPersons && session.state.phase.name === "idle";
 			if (isStarting && event.reason !== "manual") starting.owe(amounts);
-			else if (amounts) await session.step({ type: "charged", amounts }, ctx);
+			else await charge(session, amounts, ctx);
 			// A truncated answer was no failure until now; pi has taken it back and repeats the turn.
 			if (event.willRetry) await session.step({ type: "turn_failed", message: event.reason }, ctx);
 			if (!isInSight(event, ctx)) await session.step({ type: "message_lost" }, ctx);
@@ -184,6 +187,7 @@ export function handlersOf(session: Session): Handlers {
 			session.display.giveBack(session.delivery.discard(), ctx);
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
 			session.newTurn();
+			await session.shares?.endRun();
 			await session.step({ type: "settled" }, ctx);
 			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined) starting.refused();
 		},
@@ -201,6 +205,7 @@ export function handlersOf(session: Session): Handlers {
 		const decision = await session.request({ type: "turn_requested" }, ctx);
 		switch (decision) {
 			case "admit":
+				session.shares?.beginTurn();
 				session.delivery.inject();
 				if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
 				return;

@@ -1,13 +1,20 @@
 /** Passes a session from an instance of the extension to the next one when pi reloads its extensions in mid-run. */
 import type { State } from "../core/state.ts";
 import { shared } from "./shared.ts";
+import type { Shares } from "./shares.ts";
 
 /** Handles an event that reached an instance which no longer guards the session. */
 export type Successor = (name: string, event: unknown) => Promise<unknown>;
 
-/** The state that an instance leaves behind. */
-export interface Legacy {
+/** What an instance hands on. */
+interface Heritage {
 	readonly state: State;
+	/** With what it holds in the ledger. */
+	readonly shares: Shares | undefined;
+}
+
+/** What an instance leaves behind. */
+export interface Legacy extends Heritage {
 	/** Events that still reach the old instance go on with the new one. */
 	succeed(successor: Successor): void;
 }
@@ -23,8 +30,8 @@ export class Handover {
 		return this.#successor !== undefined;
 	}
 
-	/** Leaves `state` to the next instance; `done` is called when it takes over, or when it does not come. */
-	leave(sessionId: string, { phase, ...state }: State, done: () => void): void {
+	/** Leaves it to the next instance; `done` is called when it takes over, or when it does not come. */
+	leave(sessionId: string, { state: { phase, ...state }, shares }: Heritage, done: () => void): void {
 		const kept: State = { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase };
 		this.#successor = new Promise((resolve) => {
 			const giveUp = setTimeout(() => succeed(undefined), PATIENCE_MS);
@@ -33,7 +40,7 @@ export class Handover {
 				done();
 				resolve(successor);
 			};
-			shared.legacies.set(sessionId, { state: kept, succeed });
+			shared.legacies.set(sessionId, { state: kept, shares, succeed });
 		});
 	}
 

@@ -8,28 +8,30 @@ import { KEY_OF } from "../settings/settings.ts";
 import { type Charge, CHARGES, spentIn } from "./charges.ts";
 import { type Context, NAME } from "./host.ts";
 import type { Session } from "./session.ts";
+import { look } from "./sharing.ts";
 
 export type Policies = Partial<PerMeter<Policy>>;
 
 /** A breaker that has counted nothing yet. Only the command changes the policy of limits that have one of their own. */
-export function initialState(settings: Resolved, policies: Policies | undefined, attended: boolean): State {
+export function initialState(
+	settings: Resolved,
+	policies: Policies | undefined,
+	attended: boolean,
+	isMember = false,
+): State {
 	const own = settings.policy.source === `/${NAME}` ? undefined : policies;
 	const limits = perMeter((id) => ({
 		max: settings[KEY_OF[id]].value,
 		policy: own?.[id] ?? settings.policy.value,
 	}));
-	return create({ attended, limits, grace: settings.grace.value, exempt: settings.repeatsExcept.value });
+	return create({ attended, isMember, limits, grace: settings.grace.value, exempt: settings.repeatsExcept.value });
 }
 
 /** A breaker for a session that may have spent something before. */
-export function resumedState(
-	settings: Resolved,
-	policies: Policies | undefined,
-	attended: boolean,
-	ctx: Context,
-): State {
+export function resumedState({ settings, options, role }: Session, attended: boolean, ctx: Context): State {
 	const used = spentIn(ctx.sessionManager.getEntries());
-	return transition(initialState(settings, policies, attended), { type: "counted", used })[0];
+	const state = initialState(settings.current, options.policies, attended, role.isMember);
+	return transition(state, { type: "counted", used })[0];
 }
 
 /** By events, so that the core's rules for a change apply. */
@@ -48,6 +50,8 @@ export async function apply(session: Session, ctx: Context): Promise<void> {
 	await session.step({ type: "grace_set", grace }, ctx);
 	await session.step({ type: "exempt_set", exempt }, ctx);
 	session.awaitTurnEnd();
+	// Between runs the widget shows the day; in a run the gate asks the ledger.
+	if (session.state.phase.name === "idle") await look(session, ctx);
 	warnOfUnknownAmounts(session, ctx.model, ctx);
 }
 

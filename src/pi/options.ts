@@ -14,6 +14,8 @@ export interface Options {
 	readonly places: readonly Place[];
 	/** The places once a session has started; the same if not given. */
 	readonly surroundings?: (ctx: Context) => Surroundings;
+	/** The session's role, where pi's process does not tell it. */
+	readonly role?: () => Role | undefined;
 	/** Of limits that have a policy of their own. */
 	readonly policies?: Policies;
 	/** In place of the setting; read at every check. */

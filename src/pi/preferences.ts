@@ -27,6 +27,7 @@ export class Preferences {
 	readonly #isEmbedded: boolean;
 	/** Somebody can be asked. */
 	#attended = false;
+	#root: Values = {};
 	/** Set by commands of this process. */
 	#own: Values = {};
 	/** Set by commands of an earlier process: anybody who can write the session's file can set them. */
@@ -41,9 +42,10 @@ export class Preferences {
 		this.current = this.#resolve().settings;
 	}
 
-	/** Reads every place again; gives the problems. */
-	load(ctx: Context, attended: boolean): readonly string[] {
+	/** Reads every place again; gives the problems. `root`: shared limits of the root, below which a member can only go. */
+	load(ctx: Context, attended: boolean, root: Values = {}): readonly string[] {
 		this.#attended = attended;
+		this.#root = root;
 		this.#around = this.#surroundings(ctx);
 		return [...this.#around.problems, ...this.#read(ctx), ...this.#settle(), ...this.#loosened()];
 	}
@@ -105,7 +107,7 @@ export class Preferences {
 
 	#settle(): readonly string[] {
 		const { settings, problems } = this.#resolve();
-		this.current = settings;
+		this.current = lowered(settings, this.#root);
 		return problems;
 	}
 
@@ -143,6 +145,17 @@ export class Preferences {
 		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
 		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
 	}
+}
+
+/** With the limits of the root where they are lower. */
+function lowered(settings: Resolved, root: Values): Resolved {
+	const lower = Object.values(KEY_OF).flatMap((key) => {
+		const { read, tightens } = settingOf(key);
+		const value = read(root[key]);
+		const isLower = value !== undefined && tightens?.(value, settings[key].value);
+		return isLower ? [[key, { value, source: "the root" }]] : [];
+	});
+	return { ...settings, ...(Object.fromEntries(lower) as Partial<Resolved>) };
 }
 
 /** Of an entry with these values, in whatever order they were set. */

@@ -24,16 +24,19 @@ const NONE: Reply = { answer: "none" };
 
 /** `describe` says in a few words what a call does. */
 export function questionAbout(state: State, id: MeterId, describe: (call: Call) => string): Question {
-	const { run, call, gate } = state.phase as Asking;
+	const { run, call, gate, unreachable } = state.phase as Asking;
 	const meter = state.meters[id];
-	const title = `${kindOf(id).title} reached`;
-	const used = `You've used ${amountIn(id, meter.used)}. Continue?`;
+	const title = unreachable === undefined ? `${kindOf(id).title} reached` : "Shared budget out of reach";
+	const used =
+		unreachable === undefined
+			? `You've used ${amountIn(id, meter.used)}. Continue?`
+			: `${unreachable} Continue without the ${kindOf(id).title.toLowerCase()}, for this run?`;
 	const last = run.lastCall ? ` Last call: ${describe(run.lastCall)}` : "";
 	const soFar = `This run so far: ${spentText(run.spent, id)}.${call ? ` Waiting: ${describe(call)}` : last}`;
-	const more = grantText(id, meter, gate);
+	const more = unreachable === undefined ? grantText(id, meter, gate) : "without it";
 	// The core gives a final pass only to a run that has something to answer from.
 	const canAnswer = run.spent.turns > 0;
-	const doesAnswer = canAnswer && meter.limit.policy === "synthesize";
+	const doesAnswer = canAnswer && unreachable === undefined && meter.limit.policy === "synthesize";
 	const no = doesAnswer ? "one last answer, without tools" : "the run ends here";
 	const wrapUp = [{ id: "wrap_up", label: "Wrap up now" }];
 	return {

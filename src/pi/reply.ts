@@ -1,6 +1,6 @@
 /** Replies of the model that we change: the one that pi makes up after a stop, and a member's partial answer. */
 import { isLastTurn } from "../core/gate.ts";
-import { kindOf } from "../core/meters.ts";
+import { isShared, kindOf, type MeterId } from "../core/meters.ts";
 import type { Outcome, Verdict } from "../core/outcome.ts";
 import type { Active } from "../core/state.ts";
 import type { Assistant, Context } from "./host.ts";
@@ -30,7 +30,7 @@ export function unansweredMessage(session: Session, message: Assistant): Assista
 	const { phase } = state;
 	if (!role.isMember || phase.name !== "finishing") return undefined;
 	if (message.stopReason === "error") {
-		const limit = `the subagent had come to its limit of ${kindOf(phase.trip.meter).many}`;
+		const limit = `the subagent had come to ${limitText(phase.trip.meter)}`;
 		// Pi decides by the provider's text whether it repeats the request.
 		return { ...message, errorMessage: `${message.errorMessage ?? "The request failed."} [pi-turn-limit: ${limit}.]` };
 	}
@@ -70,5 +70,10 @@ export function noteOn({ state: { phase }, role, settings }: Session): string | 
 	const stopped = phase.name === "stopped" && "meter" in phase.verdict ? phase.verdict.meter : undefined;
 	const meter = tripped ?? stopped;
 	if (meter === undefined) return undefined;
-	return `[pi-turn-limit: this answer may be partial; the subagent came to its limit of ${kindOf(meter).many}.]`;
+	return `[pi-turn-limit: this answer may be partial; the subagent came to ${limitText(meter)}.]`;
+}
+
+function limitText(id: MeterId): string {
+	const { many, title } = kindOf(id);
+	return isShared(id) ? `the ${title.toLowerCase()}` : `its limit of ${many}`;
 }

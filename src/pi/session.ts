@@ -16,18 +16,18 @@ import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
 import { pause } from "./pause.ts";
+import type { Shares } from "./shares.ts";
+import { announce } from "./sharing.ts";
 import { type CostlyEvent, Subscription } from "./subscribe.ts";
 import { Telling } from "./telling.ts";
 import { chargeTime, watchTime } from "./time.ts";
-import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
+import { isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
 /** Refusals in a row after which a script ends. */
 const MOST_REFUSALS = 3;
 
-const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy stays out of the way.";
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
-const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one could hold.";
 
 export class Session implements Guard {
 	readonly pi: Pi;
@@ -37,6 +37,8 @@ export class Session implements Guard {
 	readonly display: Display;
 	readonly clock: Clock;
 	readonly telling = new Telling();
+	/** Made at the first gate with a limit that others share. */
+	shares: Shares | undefined;
 	readonly handover = new Handover();
 	state: State;
 	turn = new Turn();
@@ -51,7 +53,8 @@ export class Session implements Guard {
 	#begun: Promise<void> | undefined;
 	#ctx: Context | undefined;
 	readonly #isLoadedAtStart = isStarting();
-	#runs = 0;
+	/** So many have begun. */
+	runs = 0;
 
 	constructor(pi: Pi, options: Options) {
 		this.pi = pi;
@@ -83,8 +86,9 @@ export class Session implements Guard {
 	async #begin(ctx: Context, reason: string | undefined): Promise<void> {
 		this.#ctx = ctx;
 		const { sessionManager, mode } = ctx;
-		this.role = roleOf(sessionManager, { isLoadedAtStart: this.#isLoadedAtStart, reason, mode });
-		const whyNot = isSupported(ctx) ? this.#claim(ctx) : TOO_OLD;
+		const origin = { isLoadedAtStart: this.#isLoadedAtStart, reason, mode };
+		this.role = this.options.role?.() ?? roleOf(sessionManager, origin);
+		const whyNot = isSupported(ctx) ? claim(sessionManager, this) : TOO_OLD;
 		if (whyNot !== undefined) {
 			this.whyNot = whyNot;
 			this.duty = this.rank === "program" ? "unable" : "off";
@@ -92,22 +96,15 @@ export class Session implements Guard {
 			if (whyNot === TOO_OLD) this.options.cannotGuard?.(ctx);
 			return;
 		}
-		announceRoot(this.role, this.#runs);
+		announce(this);
 		const attended = this.#isAttended(ctx);
-		const problems = this.settings.load(ctx, attended);
+		const problems = this.settings.load(ctx, attended, this.role.tree?.limits);
 		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
-		this.state = legacy?.state ?? resumedState(this.settings.current, this.options.policies, attended, ctx);
+		this.shares = legacy?.shares;
+		this.state = legacy?.state ?? resumedState(this, attended, ctx);
 		await apply(this, ctx);
 		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
 		this.display.warnOnce(problems.join("\n"), ctx);
-	}
-
-	/** Why another copy guards the session, if it does; a program's limits outrank an installed copy without a word. */
-	#claim({ sessionManager }: Context): string | undefined {
-		const guard = claim(sessionManager, this);
-		if (guard === undefined) return undefined;
-		if (guard.rank !== this.rank) return "";
-		return this.rank === "program" ? TWO_LIMITS : LOADED_TWICE;
 	}
 
 	/** True for the session that this copy guards, and as long as it has seen none. */
@@ -125,12 +122,13 @@ export class Session implements Guard {
 	/** Pi reloads its extensions: events that still reach this instance wait for the next. */
 	leave({ sessionManager }: Context): void {
 		release(sessionManager);
-		this.handover.leave(sessionManager.getSessionId(), this.state, () => this.question?.close());
+		this.handover.leave(sessionManager.getSessionId(), this, () => this.question?.close());
 	}
 
 	async shutDown(ctx: Context): Promise<void> {
 		this.clock.stop();
 		await this.step({ type: "shut_down" }, ctx);
+		await this.shares?.close();
 		this.duty = "off";
 		this.#ended.abort();
 		release(ctx.sessionManager);
@@ -139,12 +137,18 @@ export class Session implements Guard {
 
 	/** A program may bind its UI late, so every run looks again for a person. */
 	async lookForPerson(ctx: Context): Promise<void> {
-		announceRoot(this.role, ++this.#runs);
+		this.runs++;
+		announce(this);
 		const attended = this.#isAttended(ctx);
 		if (this.state.attended === attended) return;
 		this.settings.attend(attended);
 		await this.step({ type: "attended_set", attended }, ctx);
 		await apply(this, ctx);
+	}
+
+	/** Aborts when the session ends. */
+	get ended(): AbortSignal {
+		return this.#ended.signal;
 	}
 
 	/** A member has a person only in a terminal of its own: over rpc nobody may be listening. */
@@ -169,7 +173,9 @@ export class Session implements Guard {
 			if (this.handover.isOver) return "gone";
 			if (decision === "admit") watchTime(this, ctx);
 			if (decision !== "wait") return decision;
-			// The commit above has awaited a question that this request opened; here it waits for one that others opened.
+			// The commit above has awaited the ledger, or a question that this request opened.
+			if (effects.length > 0) continue;
+			// Others opened it.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
 			await this.question.reply;
 		}

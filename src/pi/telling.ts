@@ -1,5 +1,5 @@
 /** Tells everybody how a run ended, once. */
-import { kindOf } from "../core/meters.ts";
+import { isShared, kindOf } from "../core/meters.ts";
 import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import { type Context, DISPOSED } from "./host.ts";
 import { report, type Report } from "./report.ts";
@@ -55,5 +55,7 @@ export function lineOf({ settings, role, telling }: Session, outcome: Outcome): 
 
 /** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */
 function memberLine({ meter }: Trip): string {
-	return `pi-turn-limit: the limit of ${kindOf(meter).many} stopped this subagent before it gave an answer.`;
+	const { many, title } = kindOf(meter);
+	const limit = isShared(meter) ? title.toLowerCase() : `limit of ${many}`;
+	return `pi-turn-limit: the ${limit} stopped this subagent before it gave an answer.`;
 }

@@ -1,8 +1,9 @@
 /** Tells the root of a tree of agents from its members. */
 import { readFileSync } from "node:fs";
+import { isObject, type Values } from "../settings/places.ts";
 import { shared } from "./shared.ts";
 
-/** Names the root's process and run to every process that it starts. */
+/** Names the root's process and run, and the tree if it is limited, to every process that it starts. */
 const VARIABLE = "PI_TURN_LIMIT_ROOT";
 
 export interface Role {
@@ -10,6 +11,17 @@ export interface Role {
 	readonly isMember: boolean;
 	/** Exit code and standard error of this process are this session's. */
 	readonly ownsProcess: boolean;
+	/** The tree that a member joins, if the root has limited it. */
+	readonly tree?: Tree | undefined;
+}
+
+/** A tree of agents that share limits. */
+export interface Tree {
+	readonly name: string;
+	/** The directory of the ledger. */
+	readonly at: string;
+	/** The root's shared limits, as files write them. */
+	readonly limits: Values;
 }
 
 /** What tells a session of pi's own from one that somebody makes in its process. */
@@ -28,8 +40,10 @@ export interface Origin {
 export function roleOf(session: object, { isLoadedAtStart, reason = "startup", mode }: Origin): Role {
 	if (!isPi()) return { isMember: false, ownsProcess: false };
 	if (isLoadedAtStart || reason !== "startup" || mode === "tui") shared.owner ??= session;
-	if (shared.owner !== session) return { isMember: true, ownsProcess: false };
-	return { isMember: isStartedByRoot(process.env[VARIABLE]), ownsProcess: true };
+	const value = process.env[VARIABLE];
+	if (shared.owner !== session) return { isMember: true, ownsProcess: false, tree: treeIn(value) };
+	const isMember = isStartedByRoot(value);
+	return { isMember, ownsProcess: true, tree: isMember ? treeIn(value) : undefined };
 }
 
 const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
@@ -40,8 +54,22 @@ export function isStarting(): boolean {
 }
 
 /** Lets every process that this session's tools start know its root. */
-export function announceRoot({ isMember, ownsProcess }: Role, run: number): void {
-	if (ownsProcess && !isMember) process.env[VARIABLE] = [process.pid, startOf(process.pid) ?? "", run].join(".");
+export function announceRoot({ isMember, ownsProcess }: Role, run: number, tree?: Tree): void {
+	if (!ownsProcess || isMember) return;
+	const root = [process.pid, startOf(process.pid) ?? "", run].join(".");
+	process.env[VARIABLE] = tree === undefined ? root : `${root} ${JSON.stringify(tree)}`;
+}
+
+/** Anything else than what we announce is no tree. */
+function treeIn(value = ""): Tree | undefined {
+	try {
+		const tree: unknown = JSON.parse(value.slice(value.indexOf(" ") + 1));
+		const { name, at, limits } = isObject(tree) ? tree : {};
+		if (typeof name !== "string" || name === "" || typeof at !== "string" || !isObject(limits)) return undefined;
+		return { name, at, limits };
+	} catch {
+		return undefined;
+	}
 }
 
 /** The session ends; the next one in this process owns it. */
@@ -56,7 +84,7 @@ function isPi(): boolean {
 
 /** A terminal or an editor can keep the variable of a pi that ended long ago: the process that it names must live. */
 function isStartedByRoot(value: string | undefined): boolean {
-	const [, pid, start] = /^(\d+)\.(\d*)\.\d+$/.exec(value ?? "") ?? [];
+	const [, pid, start] = /^(\d+)\.(\d*)\.\d+(?: |$)/.exec(value ?? "") ?? [];
 	if (pid === undefined || Number(pid) === process.pid) return false;
 	try {
 		process.kill(Number(pid), 0);

@@ -1,6 +1,6 @@
 /** The line above the editor: what is spent of every limit. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import { bound, isOfRound, isReached, type Meter, toNumber } from "../core/limit.ts";
+import { beginsWithRun, bound, isReached, type Meter, toNumber } from "../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
 
@@ -36,7 +36,7 @@ function isShown(id: MeterId, { limit, used }: Meter): boolean {
 /** The widget between runs: the start values of the next prompt. */
 export function idleWidget(state: State): readonly Part[] {
 	const { meters } = state;
-	const meter = (id: MeterId): Meter => ({ ...granted(state, id), used: isOfRound(id) ? 0 : meters[id].used });
+	const meter = (id: MeterId): Meter => ({ ...granted(state, id), used: beginsWithRun(id) ? 0 : meters[id].used });
 	return widget({ ...state, meters: { ...meters, ...perMeter(meter) } });
 }
 
@@ -77,6 +77,6 @@ export function fraction(id: MeterId, meter: Meter, between: string, spent: numb
 
 /** Between runs, with what was granted for the next round. */
 export function granted({ phase, meters }: State, id: MeterId): Meter {
-	if (phase.name !== "idle" || !isOfRound(id)) return meters[id];
+	if (phase.name !== "idle" || !beginsWithRun(id)) return meters[id];
 	return { ...meters[id], extra: phase.promised[id] };
 }

@@ -1,11 +1,9 @@
 /** The words of `/turn-limit`: what they mean, help and completion. */
 import { isOfRound, POLICIES, type Policy } from "../core/limit.ts";
-import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import { kindOf, METER_IDS, type MeterId, within } from "../core/meters.ts";
+import { WIDER_SCOPES } from "../core/scope.ts";
 import { type Key, KEY_OF, KEYS, meterOf, SETTINGS } from "../settings/settings.ts";
 import { fold, table } from "./status.ts";
-
-/** Before a meter's word, for what the whole session may spend. */
-export const SESSION = "session";
 
 const ABOUT_POLICY: Readonly<Record<Policy, string>> = {
 	abort: "nobody continues: the run is aborted",
@@ -30,7 +28,7 @@ const BY_WORD = new Map<string, Key>(
 /** Turns need no word, but may have one. */
 const ALIASES = new Map<string, Key>([
 	["turns", KEY_OF.turns],
-	[SESSION, KEY_OF.sessionTurns],
+	...WIDER_SCOPES.map((scope): [string, Key] => [scope, KEY_OF[`${scope}Turns`]]),
 ]);
 
 export const WORDS = [
@@ -130,6 +128,6 @@ export function help(room: number): string {
 }
 
 function per(id: MeterId): string {
-	if (!isOfRound(id)) return " in this session";
+	if (!isOfRound(id)) return ` ${within(id)}`;
 	return id === "turns" ? " until you are asked" : "";
 }

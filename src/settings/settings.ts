@@ -1,10 +1,11 @@
 /** The settings: one row each, those of the limits derived from the table of meters. */
 import { isPolicy, POLICIES, type Policy, toNumber } from "../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
+import type { WiderScope } from "../core/scope.ts";
 import { isCount, parseCount } from "../core/unit.ts";
 
 /** The setting that limits a meter; before a dot stands the object of the file that holds it. */
-export type LimitKey = `${"" | "session."}max${Capitalize<RunMeterId>}`;
+export type LimitKey = `${"" | `${WiderScope}.`}max${Capitalize<RunMeterId>}`;
 
 /** Values that a person can set; the keys are those of the files. */
 export type Settings = Readonly<Record<LimitKey, Max>> & {

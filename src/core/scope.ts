@@ -1,0 +1,34 @@
+/** What limits count over, in words. */
+import type { Scope } from "./kind.ts";
+
+export interface ScopeWords {
+	readonly about: string;
+	/** Behind "spent" and "left", and behind "a budget". */
+	readonly in: string;
+	readonly for: string;
+}
+
+/** From the narrowest. */
+export const SCOPES: Readonly<Record<Scope, ScopeWords>> = {
+	round: { about: "", in: "in this run", for: "for this run" },
+	session: {
+		about: "Everything that this session spends, over all its prompts and branches, also after it is resumed.",
+		in: "in this session",
+		for: "for this session",
+	},
+	tree: {
+		about: "Everything that a run spends, and all agents that it starts.",
+		in: "in this tree of agents",
+		for: "for this tree of agents",
+	},
+	day: {
+		about: "Everything that your agents spend on this machine on one calendar day.",
+		in: "today",
+		for: "for today",
+	},
+};
+
+/** Those that only some meters have. */
+export type WiderScope = Exclude<Scope, "round">;
+
+export const WIDER_SCOPES = Object.keys(SCOPES).filter((scope) => scope !== "round") as readonly WiderScope[];

@@ -1,0 +1,71 @@
+/** Translates between the breaker's meters and the ledger's accounts. */
+import type { Meter } from "../core/limit.ts";
+import { kindOf, METER_IDS, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
+import type { Balances } from "../core/state.ts";
+import { type Account, type Amounts, MOST, type Reading } from "../ledger/port.ts";
+
+export type Meters = PerMeter<Meter>;
+
+/** The account of the day, if it is limited. */
+export function dayOf(meters: Meters): readonly Account[] {
+	const caps = capsOf(meters, "day");
+	return Object.keys(caps).length > 0 ? [{ scope: "day", zone: zone(), caps }] : [];
+}
+
+function zone(): string {
+	return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+export function capsOf(meters: Meters, scope: "day" | "tree"): Amounts {
+	const limited = SHARED.filter((id) => kindOf(id).scope === scope && meters[id].limit.max !== "unlimited");
+	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
+}
+
+/** What a tree gets beyond the caps it has: what the person has promised its run, or the growth of the limits since. */
+export function growth(before: Amounts | undefined, now: Amounts, meters: Meters): { more: Amounts; caps: Amounts } {
+	const by = Object.entries(now).map(([of, cap]) => {
+		const known = before?.[of];
+		return [of, before === undefined ? extraOf(of, meters) : Math.max(0, cap - (known ?? cap))] as const;
+	});
+	const caps = Object.entries(now).map(([of, cap]) => [of, Math.max(cap, before?.[of] ?? 0)]);
+	return {
+		more: Object.fromEntries(by.filter(([, amount]) => amount > 0)),
+		caps: { ...before, ...(Object.fromEntries(caps) as Amounts) },
+	};
+}
+
+function extraOf(of: string, meters: Meters): number {
+	const id = METER_IDS.find((id) => kindOf(id).scope === "tree" && kindOf(id).of === of);
+	return id === undefined ? 0 : Math.max(0, meters[id].extra);
+}
+
+export function withinMost(amounts: Amounts): Amounts {
+	return Object.fromEntries(Object.entries(amounts).map(([meter, amount]) => [meter, Math.min(amount, MOST)]));
+}
+
+function idOf({ account }: Reading, meter: string): MeterId | undefined {
+	return SHARED.find((id) => kindOf(id).scope === account.scope && kindOf(id).of === meter);
+}
+
+/** The meter of which all is spent. */
+export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
+	const isSpent = (meter: string): boolean => {
+		const { used = 0, cap = Infinity } = full.meters[meter] ?? {};
+		return used >= Number(cap);
+	};
+	const id = idOf(full, meters.find(isSpent) ?? "");
+	if (id === undefined) throw new Error(`The ledger refused for ${meters.join(", ")}, which nothing limits.`);
+	return id;
+}
+
+/** What is held counts as used: it has most likely left. */
+export function balancesOf(readings: readonly Reading[], meters: Meters): Balances {
+	const known = readings.flatMap((reading) =>
+		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {
+			const id = idOf(reading, meter);
+			const isLimited = id !== undefined && meters[id].limit.max !== "unlimited" && cap !== "unlimited";
+			return isLimited ? [[id, { used: used + held, cap }] as const] : [];
+		}),
+	);
+	return Object.fromEntries(known);
+}

@@ -1,0 +1,81 @@
+/** Pays the ledger what a session has spent, later if it cannot be used now. */
+import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
+import { withinMost } from "./accounts.ts";
+
+/** Something that the ledger hears of once, however often it is told. */
+export interface Spending {
+	readonly id: string;
+	readonly accounts: readonly Account[];
+}
+
+export class Purse {
+	readonly #open: () => Promise<Ledger>;
+	#ledger: Promise<Ledger> | undefined;
+	/** Not yet known to the ledger. */
+	#owed: (Spending & { readonly amounts: Amounts })[] = [];
+
+	constructor(open: () => Promise<Ledger>) {
+		this.#open = open;
+	}
+
+	owe(spending: Spending, amounts: Amounts): void {
+		if (spending.accounts.length > 0) this.#owed.push({ ...spending, amounts: withinMost(amounts) });
+	}
+
+	/** What cannot be paid now is paid at the next gate. */
+	async tryToPay(): Promise<readonly Reading[]> {
+		if (this.#owed.length === 0) return [];
+		try {
+			return await this.#pay(await this.#opened());
+		} catch (error) {
+			this.lose(error);
+			return [];
+		}
+	}
+
+	/** The ledger, open, and with nothing owed. */
+	async ready(): Promise<Ledger> {
+		const ledger = await this.#opened();
+		await this.#pay(ledger);
+		return ledger;
+	}
+
+	async #pay(ledger: Ledger): Promise<readonly Reading[]> {
+		let readings: readonly Reading[] = [];
+		for (let next = this.#owed[0]; next; next = this.#owed[0]) {
+			readings = await ledger.settle(next.id, next.accounts, next.amounts);
+			const paid = next;
+			this.#owed = this.#owed.filter((owed) => owed !== paid);
+		}
+		return readings;
+	}
+
+	#opened(): Promise<Ledger> {
+		return (this.#ledger ??= this.#open());
+	}
+
+	/** Only while it is open. */
+	async renew(ids: readonly string[], ttl: number): Promise<void> {
+		try {
+			await (await this.#ledger)?.renew(ids, ttl);
+		} catch (error) {
+			this.lose(error);
+		}
+	}
+
+	/** Closes a ledger that cannot be used; the next gate opens it anew. Gives the reason. */
+	lose(error: unknown): string {
+		if (!(error instanceof LedgerError)) throw error;
+		void this.close();
+		return error.message;
+	}
+
+	async close(): Promise<void> {
+		const ledger = this.#ledger;
+		this.#ledger = undefined;
+		await ledger?.then(
+			(open) => open.close(),
+			() => {},
+		);
+	}
+}

@@ -1,0 +1,204 @@
+/** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
+import { randomUUID } from "node:crypto";
+import { kindOf, type MeterId } from "../core/meters.ts";
+import type { Balances, Event } from "../core/state.ts";
+import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
+import { balancesOf, capsOf, dayOf, fullMeter, growth, type Meters, withinMost } from "./accounts.ts";
+import { pause } from "./pause.ts";
+import { Purse, type Spending } from "./purse.ts";
+
+/** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
+const LEASE = 60_000;
+const RENEWAL = 20_000;
+
+/** Seconds between two tries while others hold what is left. */
+const PATIENCE = 0.2;
+
+/** How many agents a tree has; those that were killed count as ended after a minute. */
+export interface Agents {
+	readonly alive: number;
+	readonly ended: number;
+}
+
+export class Shares {
+	readonly #purse: Purse;
+	/** Of the root, in a member. */
+	readonly #isInherited: boolean;
+	#tree: string | undefined;
+	/** By meter: the highest limits so far of the tree that we have created. */
+	#caps: Amounts | undefined;
+	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
+	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
+	/** Stands for this agent in its tree. */
+	#agent: Spending | undefined;
+	/** The most that a turn has spent so far: held for the next one. */
+	#dearest: Amounts = {};
+	/** The account that was full. */
+	#full: Account | undefined;
+	#renewing: NodeJS.Timeout | undefined;
+
+	/** `tree`: the name of the root's, in a member. */
+	constructor(open: () => Promise<Ledger>, tree: string | undefined) {
+		this.#purse = new Purse(open);
+		this.#tree = tree;
+		this.#isInherited = tree !== undefined;
+	}
+
+	/** The tree in which this session counts, if it has one. */
+	get tree(): string | undefined {
+		return this.#tree;
+	}
+
+	/** A person's prompt begins a tree; a member's prompt does not. */
+	async beginTree(): Promise<void> {
+		if (this.#isInherited || this.#tree === undefined) return;
+		await this.#leaveTree();
+		this.#tree = undefined;
+		this.#caps = undefined;
+	}
+
+	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
+	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
+		const accounts = this.#accountsOf(meters);
+		if (this.#turn?.isUnderWay) this.#purse.owe(this.#takeTurn(), { turns: 1 });
+		const { id } = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
+		try {
+			const ledger = await this.#purse.ready();
+			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
+			await this.#join(ledger, accounts, meters);
+			for (;;) {
+				const made = await ledger.reserve(id, accounts, { ...this.#dearest, turns: 1 }, LEASE);
+				const balances = balancesOf(made.readings, meters);
+				if (made.granted) return { type: "held", balances };
+				if (made.spent) {
+					this.#turn = undefined;
+					this.#full = made.full.account;
+					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
+				}
+				await pause(PATIENCE * (0.5 + Math.random()), signals);
+				if (signals.some((signal) => signal?.aborted)) return { type: "interrupted" };
+			}
+		} catch (error) {
+			return { type: "unreachable", message: this.#purse.lose(error) };
+		}
+	}
+
+	/** The turn for which room is held was admitted. */
+	beginTurn(): void {
+		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
+	}
+
+	/** The turn for which room is held does not begin. */
+	async release(): Promise<void> {
+		if (this.#turn && !this.#turn.isUnderWay) this.#purse.owe(this.#takeTurn(), {});
+		await this.#purse.tryToPay();
+	}
+
+	/** The turn has spent this. `isFinal`: it is one of the final pass, for which no room is held. */
+	async settleTurn(amounts: Amounts, meters: Meters, isFinal: boolean): Promise<Balances> {
+		const isCounted = this.#turn?.isUnderWay === true || isFinal;
+		if (!isCounted && Object.keys(amounts).length === 0) return {};
+		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
+		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
+		const turn = this.#turn?.isUnderWay ? this.#takeTurn() : this.#spending(meters);
+		this.#purse.owe(turn, isCounted ? { ...amounts, turns: 1 } : amounts);
+		return balancesOf(await this.#purse.tryToPay(), meters);
+	}
+
+	/** Something beside the turn has spent this. */
+	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
+		this.#purse.owe(this.#spending(meters), amounts);
+		return balancesOf(await this.#purse.tryToPay(), meters);
+	}
+
+	/** The run is over: a turn of which no end was reported was spent. */
+	async endRun(): Promise<void> {
+		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
+		if (this.#turn) this.#purse.owe(this.#takeTurn(), amounts);
+		await this.#purse.tryToPay();
+	}
+
+	/** The person grants more; the ledger says at the next gate whether it knows. */
+	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
+		const { scope, of } = kindOf(id);
+		const account = this.#accountsOf(meters).find((account) => account.scope === scope);
+		if (account === undefined) return;
+		const day = this.#full?.scope === "day" ? this.#full.date : undefined;
+		const dated = account.scope === "day" && day !== undefined ? { ...account, date: day } : account;
+		try {
+			await (await this.#purse.ready()).raise(randomUUID(), dated, withinMost({ [of]: by }));
+		} catch (error) {
+			this.#purse.lose(error);
+		}
+	}
+
+	/** @throws LedgerError. */
+	async read(meters: Meters): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
+		const accounts = this.#accountsOf(meters).filter(({ scope }) => scope === "day" || this.#isJoined);
+		if (accounts.length === 0) return { balances: {}, agents: undefined };
+		try {
+			const readings = await (await this.#purse.ready()).read(accounts);
+			const { used = 0, held = 0 } = readings.find(({ account }) => account.scope === "tree")?.meters["agents"] ?? {};
+			const agents = this.#isJoined ? { alive: held, ended: used } : undefined;
+			return { balances: balancesOf(readings, meters), agents };
+		} catch (error) {
+			throw new LedgerError("unreachable", this.#purse.lose(error));
+		}
+	}
+
+	/** The session ends. */
+	async close(): Promise<void> {
+		await this.endRun();
+		await this.#leaveTree();
+		clearInterval(this.#renewing);
+		await this.#purse.close();
+	}
+
+	get #isJoined(): boolean {
+		return this.#tree !== undefined && (this.#isInherited || this.#caps !== undefined);
+	}
+
+	/** From the outermost to the innermost. */
+	#accountsOf(meters: Meters): readonly Account[] {
+		const caps = capsOf(meters, "tree");
+		const isOfTree = this.#isInherited || Object.keys(caps).length > 0;
+		if (!isOfTree) return dayOf(meters);
+		return [...dayOf(meters), { scope: "tree", name: (this.#tree ??= randomUUID()), caps }];
+	}
+
+	/** A tree that we begin has our limits; if they have grown since, so have its. */
+	async #join(ledger: Ledger, accounts: readonly Account[], meters: Meters): Promise<void> {
+		const tree = accounts.find(({ scope }) => scope === "tree");
+		if (tree === undefined) return;
+		if (!this.#isInherited) {
+			if (this.#caps === undefined) await ledger.join(tree);
+			const { more, caps } = growth(this.#caps, tree.caps, meters);
+			this.#caps = caps;
+			if (Object.keys(more).length > 0) await ledger.raise(randomUUID(), tree, more);
+		}
+		if (this.#agent) return;
+		this.#agent = { id: randomUUID(), accounts: [tree] };
+		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, LEASE);
+	}
+
+	async #leaveTree(): Promise<void> {
+		if (this.#agent) this.#purse.owe(this.#agent, { agents: 1 });
+		this.#agent = undefined;
+		await this.#purse.tryToPay();
+	}
+
+	#spending(meters: Meters): Spending {
+		return { id: randomUUID(), accounts: this.#accountsOf(meters) };
+	}
+
+	#takeTurn(): Spending {
+		const turn = this.#turn as Spending;
+		this.#turn = undefined;
+		return turn;
+	}
+
+	#renew(): void {
+		const ids = [this.#turn, this.#agent].flatMap((held) => (held ? [held.id] : []));
+		void this.#purse.renew(ids, LEASE);
+	}
+}

@@ -1,0 +1,92 @@
+/** The session beside the ledger: opened where a shared limit is set, and nowhere else. */
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { kindOf, type MeterId, SHARED } from "../core/meters.ts";
+import type { Amounts } from "../ledger/port.ts";
+import { KEY_OF } from "../settings/settings.ts";
+import { agentDirectory, type Context } from "./host.ts";
+import type { Session } from "./session.ts";
+import type { Agents, Shares } from "./shares.ts";
+import { announceRoot, type Tree } from "./tree.ts";
+
+/** Of the ledger, in the agent directory. */
+const DIRECTORY = "turn-limit-ledger";
+
+/** Imported only here, because a lone pi needs none of it. */
+async function sharesOf(session: Session): Promise<Shares> {
+	const { Shares } = await import("./shares.ts");
+	const at = ledgerOf(session);
+	const open = async () => {
+		const { openSqlite } = await import("../ledger/sqlite.ts");
+		mkdirSync(dirname(at), { recursive: true });
+		return await openSqlite({ directory: at, within: dirname(at) });
+	};
+	return (session.shares ??= new Shares(open, session.role.tree?.name));
+}
+
+function ledgerOf({ role }: Session): string {
+	return role.tree?.at ?? join(agentDirectory(), DIRECTORY);
+}
+
+function isSharing({ state }: Session): boolean {
+	return SHARED.some((id) => state.meters[id].limit.max !== "unlimited");
+}
+
+/** Holds room for the next turn, and reports what came of it. */
+export async function reserve(session: Session, ctx: Context): Promise<void> {
+	const shares = await sharesOf(session);
+	const event = await shares.reserve(session.state.meters, [ctx.signal, session.ended]);
+	announce(session);
+	await session.step(event, ctx);
+}
+
+export async function raise(session: Session, id: MeterId, by: number): Promise<void> {
+	await (await sharesOf(session)).raise(id, by, session.state.meters);
+}
+
+/** Lets the agents that this session starts know their root, and the tree if it is limited. */
+export function announce(session: Session): void {
+	announceRoot(session.role, session.runs, treeOf(session));
+}
+
+/** What members need to join, once the tree has begun. */
+export function treeOf(session: Session): Tree | undefined {
+	const name = session.shares?.tree;
+	if (name === undefined) return undefined;
+	const { meters } = session.state;
+	const limits = SHARED.flatMap((id) => {
+		const { max } = meters[id].limit;
+		return max === "unlimited" ? [] : [[KEY_OF[id], kindOf(id).unit.write(max)]];
+	});
+	return { name, at: ledgerOf(session), limits: Object.fromEntries(limits) as Tree["limits"] };
+}
+
+/** Charges what was spent; `isTurn`: by the message that the model has completed. */
+export async function charge(
+	session: Session,
+	amounts: Amounts | undefined,
+	ctx: Context,
+	isTurn = false,
+): Promise<void> {
+	if (amounts) await session.step({ type: "charged", amounts }, ctx);
+	const { shares, state } = session;
+	if (shares === undefined || !isSharing(session) || !(amounts || isTurn)) return;
+	const isFinal = state.phase.name === "finishing";
+	const balances = isTurn
+		? await shares.settleTurn(amounts ?? {}, state.meters, isFinal)
+		: await shares.charge(amounts ?? {}, state.meters);
+	await session.step({ type: "balanced", balances }, ctx);
+}
+
+/** Where a day or a tree is limited: what the ledger says now. A fault is told and changes nothing; the gate will see it. */
+export async function look(session: Session, ctx: Context): Promise<Agents | undefined> {
+	if (!isSharing(session)) return undefined;
+	try {
+		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters);
+		await session.step({ type: "balanced", balances }, ctx);
+		return agents;
+	} catch (error) {
+		session.display.warnOnce(`The shared budget cannot be read: ${(error as Error).message}`, ctx);
+		return undefined;
+	}
+}
