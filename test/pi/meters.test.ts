@@ -30,6 +30,12 @@ const SCENES: Readonly<Record<Exclude<MeterId, "time">, Scene>> = {
 	sessionTurns: { limit: "3", ...ofSession },
 	sessionCost: { limit: "$0.03", ...ofSession },
 	sessionTokens: { limit: "1.65k", ...ofSession },
+	treeTurns: { limit: "3", ...ofSession },
+	treeCost: { limit: "$0.03", ...ofSession },
+	treeTokens: { limit: "1.65k", ...ofSession },
+	dayTurns: { limit: "3", ...ofSession },
+	dayCost: { limit: "$0.03", ...ofSession },
+	dayTokens: { limit: "1.65k", ...ofSession },
 };
 
 const ALONE = { PI_TURN_LIMIT_GRACE: "0" };
