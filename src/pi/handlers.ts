@@ -73,7 +73,7 @@ export function handlersOf(session: Session): Handlers {
 				if (starting.begun()) await session.step({ type: "prompted" }, ctx);
 				if (session.state.phase.prompted) {
 					session.telling.answer = undefined;
-					await session.shares?.beginTree();
+					session.shares?.beginTree();
 				}
 				await session.lookForPerson(ctx);
 				session.clock.run();

@@ -128,7 +128,7 @@ export class Session implements Guard {
 	async shutDown(ctx: Context): Promise<void> {
 		this.clock.stop();
 		await this.step({ type: "shut_down" }, ctx);
-		await this.shares?.close();
+		await this.shares?.endRun();
 		this.duty = "off";
 		this.#ended.abort();
 		release(ctx.sessionManager);

@@ -29,8 +29,10 @@ export class Shares {
 	#caps: Amounts | undefined;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
-	/** Stands for this agent in its tree. */
+	/** Stands for this agent in its tree, while it runs. */
 	#agent: Spending | undefined;
+	/** It has run in this tree before. */
+	#hasEnded = false;
 	/** The most that a turn has spent so far: held for the next one. */
 	#dearest: Amounts = {};
 	/** The account that was full. */
@@ -50,11 +52,11 @@ export class Shares {
 	}
 
 	/** A person's prompt begins a tree; a member's prompt does not. */
-	async beginTree(): Promise<void> {
-		if (this.#isInherited || this.#tree === undefined) return;
-		await this.#leaveTree();
+	beginTree(): void {
+		if (this.#isInherited) return;
 		this.#tree = undefined;
 		this.#caps = undefined;
+		this.#hasEnded = false;
 	}
 
 	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
@@ -111,11 +113,15 @@ export class Shares {
 		return balancesOf(await this.#purse.tryToPay(), meters);
 	}
 
-	/** The run is over: a turn of which no end was reported was spent. */
+	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
 	async endRun(): Promise<void> {
 		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
 		if (this.#turn) this.#purse.owe(this.#takeTurn(), amounts);
+		if (this.#agent) this.#purse.owe(this.#agent, this.#hasEnded ? {} : { agents: 1 });
+		this.#hasEnded ||= this.#agent !== undefined;
+		this.#agent = undefined;
 		await this.#purse.tryToPay();
+		await this.#close();
 	}
 
 	/** The person grants more; the ledger says at the next gate whether it knows. */
@@ -143,14 +149,14 @@ export class Shares {
 			return { balances: balancesOf(readings, meters), agents };
 		} catch (error) {
 			throw new LedgerError("unreachable", this.#purse.lose(error));
+		} finally {
+			if (this.#turn === undefined && this.#agent === undefined) await this.#close();
 		}
 	}
 
-	/** The session ends. */
-	async close(): Promise<void> {
-		await this.endRun();
-		await this.#leaveTree();
+	async #close(): Promise<void> {
 		clearInterval(this.#renewing);
+		this.#renewing = undefined;
 		await this.#purse.close();
 	}
 
@@ -179,12 +185,6 @@ export class Shares {
 		if (this.#agent) return;
 		this.#agent = { id: randomUUID(), accounts: [tree] };
 		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, LEASE);
-	}
-
-	async #leaveTree(): Promise<void> {
-		if (this.#agent) this.#purse.owe(this.#agent, { agents: 1 });
-		this.#agent = undefined;
-		await this.#purse.tryToPay();
 	}
 
 	#spending(meters: Meters): Spending {
