@@ -95,5 +95,5 @@ function hasTrip(outcome: Outcome): outcome is Outcome & Trip {
 }
 
 export function brokenText({ message }: { readonly message: string }): string {
-	return `pi-turn-limit: failed and stopped the run: ${clip(message, 200)}`;
+	return `pi-turn-limit: failed and stopped the run: ${clip(message, 300)}`;
 }

@@ -1,5 +1,5 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
-import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
+import { type Account, type Amounts, type Fault, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
 import { withinMost } from "./accounts.ts";
 
 /** Something that the ledger hears of once, however often it is told. */
@@ -8,9 +8,14 @@ export interface Spending {
 	readonly accounts: readonly Account[];
 }
 
+/** After these the ledger begins anew, and knows nothing of what was spent. */
+const LOSSES: readonly Fault[] = ["damaged", "replaced"];
+
 export class Purse {
 	readonly #open: () => Promise<Ledger>;
 	#ledger: Promise<Ledger> | undefined;
+	/** Nobody was told that counts are lost. */
+	#loss: LedgerError | undefined;
 	/** Not yet known to the ledger. */
 	#owed: (Spending & { readonly amounts: Amounts })[] = [];
 
@@ -33,8 +38,11 @@ export class Purse {
 		}
 	}
 
-	/** The ledger, open, and with nothing owed. */
+	/** The ledger, open, and with nothing owed. A loss that nobody was told of is told first. */
 	async ready(): Promise<Ledger> {
+		const loss = this.#loss;
+		this.#loss = undefined;
+		if (loss) throw loss;
 		const ledger = await this.#opened();
 		await this.#pay(ledger);
 		return ledger;
@@ -63,9 +71,10 @@ export class Purse {
 		}
 	}
 
-	/** Closes a ledger that cannot be used; the next gate opens it anew. Gives the reason. */
-	lose(error: unknown): string {
+	/** Closes a ledger that cannot be used; the next gate opens it anew. `isTold`: the gate is closed for it. Gives the reason. */
+	lose(error: unknown, isTold = false): string {
 		if (!(error instanceof LedgerError)) throw error;
+		if (!isTold && LOSSES.includes(error.kind)) this.#loss = error;
 		void this.close();
 		return error.message;
 	}

@@ -81,7 +81,7 @@ export class Shares {
 				if (signals.some((signal) => signal?.aborted)) return { type: "interrupted" };
 			}
 		} catch (error) {
-			return { type: "unreachable", message: this.#purse.lose(error) };
+			return { type: "unreachable", message: this.#purse.lose(error, true) };
 		}
 	}
 

@@ -187,10 +187,10 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 
 /** Until the function that it gives is called, this process counts as pi's own, in which nothing has happened yet. */
 function becomePi(): () => void {
-	const { title } = process;
+	const { title, exitCode } = process;
 	process.title = "pi";
 	return () => {
-		process.title = title;
+		Object.assign(process, { title, exitCode });
 		Object.assign(shared, { owner: undefined, exitCode: undefined });
 		for (const map of [shared.legacies, shared.commands, shared.limits]) map.clear();
 	};
