@@ -21,6 +21,7 @@ export interface Agents {
 }
 
 export class Shares {
+	readonly at: string;
 	readonly #purse: Purse;
 	/** Of the root, in a member. */
 	readonly #isInherited: boolean;
@@ -39,8 +40,9 @@ export class Shares {
 	#full: Account | undefined;
 	#renewing: NodeJS.Timeout | undefined;
 
-	/** `tree`: the name of the root's, in a member. */
-	constructor(open: () => Promise<Ledger>, tree: string | undefined) {
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
+	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined) {
+		this.at = at;
 		this.#purse = new Purse(open);
 		this.#tree = tree;
 		this.#isInherited = tree !== undefined;

@@ -15,17 +15,13 @@ const DIRECTORY = "turn-limit-ledger";
 /** Imported only here, because a lone pi needs none of it. */
 async function sharesOf(session: Session): Promise<Shares> {
 	const { Shares } = await import("./shares.ts");
-	const at = ledgerOf(session);
+	const at = session.role.tree?.at ?? join(agentDirectory(), DIRECTORY);
 	const open = async () => {
 		const { openSqlite } = await import("../ledger/sqlite.ts");
 		mkdirSync(dirname(at), { recursive: true });
 		return await openSqlite({ directory: at, within: dirname(at) });
 	};
-	return (session.shares ??= new Shares(open, session.role.tree?.name));
-}
-
-function ledgerOf({ role }: Session): string {
-	return role.tree?.at ?? join(agentDirectory(), DIRECTORY);
+	return (session.shares ??= new Shares(at, open, session.role.tree?.name));
 }
 
 function isSharing({ state }: Session): boolean {
@@ -51,14 +47,13 @@ export function announce(session: Session): void {
 
 /** What members need to join, once the tree has begun. */
 export function treeOf(session: Session): Tree | undefined {
-	const name = session.shares?.tree;
-	if (name === undefined) return undefined;
-	const { meters } = session.state;
+	const { shares, state } = session;
+	if (shares?.tree === undefined) return undefined;
 	const limits = SHARED.flatMap((id) => {
-		const { max } = meters[id].limit;
+		const { max } = state.meters[id].limit;
 		return max === "unlimited" ? [] : [[KEY_OF[id], kindOf(id).unit.write(max)]];
 	});
-	return { name, at: ledgerOf(session), limits: Object.fromEntries(limits) as Tree["limits"] };
+	return { name: shares.tree, at: shares.at, limits: Object.fromEntries(limits) as Tree["limits"] };
 }
 
 /** Charges what was spent; `isTurn`: by the message that the model has completed. */
