@@ -7,6 +7,7 @@ import { shared } from "../../src/pi/shared.ts";
 import { type Outcome, turnLimit } from "../../src/index.ts";
 import { noop, session } from "../harness/session.ts";
 import type { Scope } from "../harness/wait.ts";
+import { soakTrees } from "./soak-tree.ts";
 
 /** Then comes the next session, for pi copies the whole transcript with every request. */
 const RUNS_PER_SESSION = 5;
@@ -96,5 +97,9 @@ function listeners(): Record<string, number> {
 if (import.meta.main) {
 	const runs = Number(process.argv[2] ?? 2000);
 	const growth = await soak(runs);
+	const { most, bound } = await soakTrees(20);
+	console.log(
+		`20 trees of 8 agents: at most $${most.toFixed(2)} beyond the limit, where $${bound.toFixed(2)} were allowed.`,
+	);
 	console.log(`${runs} runs of 20 turns; the heap has grown by ${Math.round(growth / 1000)} kB.`);
 }
