@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
 import { line as lineOf } from "../../src/core/outcome.ts";
 import { Driver, sum } from "../core/driver.ts";
-import { isCommand } from "../../src/pi/words.ts";
+import { kindOf, METER_IDS, type MeterId, RUN_METER_IDS } from "../../src/core/meters.ts";
+import { isCommand, read as readCommand } from "../../src/pi/words.ts";
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/pi/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";
-import { defaults, type Key, KEYS, settingOf, SETTINGS } from "../../src/settings/settings.ts";
+import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 const readme = read("README.md");
+const pages = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
 const contributing = read("CONTRIBUTING.md");
 const manifest = JSON.parse(read("package.json")) as { version: string; scripts: object; files: string[] };
 
@@ -39,13 +41,57 @@ function tableRows(text: string, heading: string): string[][] {
 	);
 }
 
-for (const file of ["README.md", "CONTRIBUTING.md"]) {
+for (const file of ["README.md", "CONTRIBUTING.md", ...pages.map((page) => `docs/${page}`)]) {
 	test(`every link of ${file} within the repository leads somewhere`, () => {
-		const links = [...read(file).matchAll(/\]\(([^)#]+)\)/g)].map(([, link = ""]) => link);
-		for (const link of links.filter((link) => !link.startsWith("https:")))
-			assert.ok(existsSync(join(root, link)), link);
+		const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+		for (const link of links.filter((link) => !link.startsWith("https:"))) {
+			const [path = "", place] = link.split("#");
+			const target = path === "" ? join(root, file) : join(root, dirname(file), path);
+			assert.ok(existsSync(target), link);
+			if (place !== undefined) assert.ok(places(readFileSync(target, "utf8")).includes(place), link);
+		}
 	});
+}
 
+/** The names by which a link finds the headings of a page. */
+function places(text: string): string[] {
+	return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+		heading
+			.toLowerCase()
+			.replaceAll(/[^\w\s-]/g, "")
+			.replaceAll(" ", "-"),
+	);
+}
+
+test("the README is one screen and a bit: at most 700 words", () => {
+	assert.ok(readme.split(/\s+/).length <= 700, String(readme.split(/\s+/).length));
+});
+
+test("the README links every page of the manual", () => {
+	for (const page of pages) assert.ok(readme.includes(`](docs/${page})`), page);
+});
+
+test("the README's limits are the table of meters: commands that are understood, defaults that hold", () => {
+	const rows = tableRows(readme, "Limit | `/turn-limit …`").map(([, command = "", fallback]) => {
+		const { key, text } = readCommand(command.replaceAll("`", ""));
+		assert.notEqual(SETTINGS[key].read(SETTINGS[key].parse(text)), undefined, command);
+		return [meterOf(key), fallback];
+	});
+	const shown = (id: MeterId): string => {
+		const [alone, attended] = [false, true].map((person) => settingOf(KEY_OF[id]).show(defaults(person)[KEY_OF[id]]));
+		return alone === attended ? String(alone) : `${attended}; ${alone} without a person`;
+	};
+	for (const [id, fallback] of rows) assert.equal(fallback, shown(id as MeterId), id);
+	const scopes = new Set(METER_IDS.map((id) => kindOf(id).scope));
+	const named = rows.map(([id]) => kindOf(id as MeterId));
+	assert.deepEqual(new Set(named.map(({ scope }) => scope)), scopes);
+	assert.deepEqual(
+		named.filter(({ scope }) => scope === "round").map(({ of }) => of),
+		[...RUN_METER_IDS],
+	);
+});
+
+for (const file of ["README.md", "CONTRIBUTING.md", "docs/testing.md"]) {
 	test(`every npm script that ${file} names is there`, () => {
 		const scripts = [...read(file).matchAll(/npm (?:run )?(start|test|(?<=run )[\w:]+)/g)].map(([, name = ""]) => name);
 		assert.ok(scripts.length > 0);
@@ -69,8 +115,8 @@ test("every file that CONTRIBUTING's map names is there, and every source file i
 	}
 });
 
-describe("the settings table of the README", () => {
-	const rows = tableRows(readme, "`/turn-limit …`");
+describe("the settings table of the manual", () => {
+	const rows = tableRows(read("docs/settings.md"), "`/turn-limit …`");
 	const keys = rows.map(([, , , , file = ""]) => file.replaceAll("`", ""));
 
 	test("has every setting and no other", () => assert.deepEqual([...keys].sort(), [...KEYS].sort()));
@@ -102,8 +148,8 @@ describe("the settings table of the README", () => {
 	});
 });
 
-test("the README names the options that the library knows", () => {
-	const named = /^Options: (.*?)\. A wrong one/m.exec(readme)?.[1] ?? "";
+test("the manual names the options that the library knows", () => {
+	const named = /^Options: (.*?)\. A wrong one/m.exec(read("docs/embedding.md"))?.[1] ?? "";
 	const names = [...named.matchAll(/`([a-z]\w+)`/gi)].map(([, name = ""]) => name);
 	const known = /known are (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
 	assert.deepEqual(names.sort(), known.sort());
@@ -117,7 +163,8 @@ function message(fails: () => unknown): string {
 	}
 }
 
-test("what the README quotes is what is said", () => {
+test("what the manual quotes is what is said", () => {
+	const [edges, scripts] = [read("docs/edges.md"), read("docs/scripts.md")];
 	const run = new Driver({ turns: 25, attended: true }).prompt();
 	run.turns(25);
 	const { title, message } = questionAbout(run.state, "turns", String);
@@ -127,13 +174,13 @@ test("what the README quotes is what is said", () => {
 		"Agent aborted by user. Turn limit reached. Send a message to go on.",
 		"Turn limit reached; nobody answered.",
 	]) {
-		assert.ok(readme.includes(`\`${quoted}\``), quoted);
+		assert.ok(edges.includes(`\`${quoted}\``), quoted);
 	}
 	const spent = sum({ turns: 41, toolCalls: 52, cost: 810_000 });
 	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
-	assert.ok(readme.includes(`${line}\n`), line);
-	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(readme.includes(`\`${name}\``), name);
-	assert.ok(readme.includes(`After ${FINAL_TURNS} turns without an answer`));
+	assert.ok(scripts.includes(`${line}\n`), line);
+	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(scripts.includes(`\`${name}\``), name);
+	assert.ok(edges.includes(`After ${FINAL_TURNS} turns without an answer`));
 });
 
 test("the pictures show what is said today", () => {
