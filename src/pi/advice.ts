@@ -14,6 +14,9 @@ const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["the
 	muted: "dim",
 };
 
+/** Milliseconds between two looks whether the session is still there: a new one or a reload ends it. */
+const LOOK_MS = 250;
+
 /** Loaded by the first advice, because a start does not need it. */
 type History = typeof historyModule;
 
@@ -27,7 +30,7 @@ export async function advise(session: Session, args: string, ctx: Context): Prom
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
 	if (ctx.mode === "json") return display.say("advise: standard output is pi's own in json mode.", "error", ctx);
 	const stopping = new AbortController();
-	const stopWatching = await watchEscape(ctx, stopping);
+	const stopWatching = await watchFor(ctx, () => stopping.abort());
 	try {
 		const { json, ...where } = given;
 		const advice = await history.advise({
@@ -36,7 +39,7 @@ export async function advise(session: Session, args: string, ctx: Context): Prom
 			cwd: ctx.cwd,
 			limits: limitsOf(session),
 			signal: stopping.signal,
-			onProgress: progressIn(ctx, stopping),
+			onProgress: progressIn(ctx),
 		});
 		if (orDisposed(ctx) === DISPOSED) return;
 		const text = json ? JSON.stringify(advice) : draw(history, advice, session, ctx);
@@ -67,26 +70,31 @@ function limitsOf({ state }: Session): NonNullable<Options["limits"]> {
 	);
 }
 
-/** Gives what ends it. Pi's own functions know Escape from every terminal. */
-async function watchEscape({ ui, mode }: Context, stopping: AbortController): Promise<() => void> {
-	if (mode !== "tui") return () => {};
+/** Calls `stop` when Escape is pressed and when the session is left; gives a function that ends the watching. */
+async function watchFor(ctx: Context, stop: () => void): Promise<() => void> {
+	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
+	if (ctx.mode !== "tui") return () => clearInterval(leaving);
+	// It knows the key from every terminal.
 	const { matchesKey } = await import("@earendil-works/pi-tui");
-	return ui.onTerminalInput((data) => {
+	const unsubscribe = ctx.ui.onTerminalInput((data) => {
 		if (!matchesKey(data, "escape")) return undefined;
-		stopping.abort();
+		stop();
 		return { consume: true };
 	});
+	return () => {
+		clearInterval(leaving);
+		unsubscribe();
+	};
 }
 
 /** Shows every whole percent, because a client over rpc gets each as a message. */
-function progressIn(ctx: Context, stopping: AbortController): NonNullable<Options["onProgress"]> {
+function progressIn(ctx: Context): NonNullable<Options["onProgress"]> {
 	let shown = 0;
 	const how = ctx.mode === "tui" ? " Escape stops it." : "";
 	return ({ files, of }) => {
 		const percent = Math.floor((100 * files) / of);
-		if (percent === shown) return;
+		if (percent === shown || orDisposed(ctx) === DISPOSED || !ctx.hasUI) return;
 		shown = percent;
-		if (orDisposed(ctx) === DISPOSED) return stopping.abort(); // the session was left in the meantime
-		if (ctx.hasUI) ctx.ui.setStatus(NAME, `Reading sessions: ${files} of ${of}.${how}`);
+		ctx.ui.setStatus(NAME, `Reading sessions: ${files} of ${of}.${how}`);
 	};
 }
