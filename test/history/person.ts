@@ -6,8 +6,8 @@ const PROMPTS = 4;
 const DAY = 86_400_000;
 
 /**
- * 240 prompts in 60 session files, as `agentFiles` of a sandbox, the last of them yesterday. Mostly small things; every
- * fifth session is a script's, which a limit of 25 turns has ended now and then.
+ * 240 prompts in 60 session files, as `agentFiles` of a sandbox, the last of them yesterday. Mostly small things;
+ * some long ones were interrupted. Every fifth session is a script's, which a limit of 25 turns has ended now and then.
  */
 export function personsSessions(today = Date.now()): Record<string, string> {
 	const files: Record<string, string> = {};
@@ -23,7 +23,10 @@ function prompt(story: Story, i: number, isScript: boolean): void {
 	const all = SESSIONS * PROMPTS;
 	const wanted = Math.round(1.9 / (1 - (((i * 7) % all) + 0.5) / all) ** 0.72);
 	const turns = isScript ? Math.min(wanted, 25) : wanted;
-	story.prompt(`prompt ${i}`).turns(turns, { cost: i % 2 === 0 ? 0.04 : 0, tokens: 1900, seconds: 11 });
+	const answer = { cost: i % 2 === 0 ? 0.04 : 0, tokens: 1900, seconds: 11 };
+	story.prompt(`prompt ${i}`);
+	for (let turn = 1; turn < turns; turn++) story.answer({ ...answer, calls: 1 }).result();
+	story.answer(turns > 10 && i % 5 === 0 ? { ...answer, stopReason: "aborted" } : answer);
 	if (turns > 25) story.outcome({ kind: "completed", continuations: Math.floor((turns - 1) / 25), attended: true });
 	const stop = { kind: "wrapped_up", continuations: 0, meter: "turns", limit: 25, attended: false };
 	if (isScript && turns === 25) story.outcome(stop);
