@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { advise, render } from "../../src/history/index.ts";
 import type { Run } from "../../src/history/session.ts";
+import { defaults, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
 import { check } from "../spec/check.ts";
 import { write } from "../harness/host.ts";
 import { personsSessions } from "./person.ts";
@@ -289,6 +290,17 @@ test("the shares in docs/advice.md follow from its sums", () => {
 	const rows = [...page.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
 	assert.equal(rows.length, 5);
 	for (const [, limit, beyond, share] of rows) assert.equal(Math.round(Number(beyond) / 3.19), Number(share), limit);
+});
+
+test("docs/advice.md gives the defaults that hold", () => {
+	const titles = { turns: "maxTurns", "tool calls": "maxToolCalls", cost: "maxCost", tokens: "maxTokens" } as const;
+	const keys = { ...titles, time: "maxTime", repeats: "maxRepeats", grace: "grace" } as const;
+	for (const [name, key] of Object.entries(keys)) {
+		const [attended, alone] = [true, false].map((one) => SETTINGS[key].show(defaults(one)[key] as never));
+		assert.ok(page.includes(`\n| ${name} | ${attended} | ${alone} |\n`), name);
+	}
+	const others = KEYS.filter((key) => meterOf(key) !== undefined && !Object.values<string>(keys).includes(key));
+	assert.ok(others.every((key) => [true, false].every((one) => defaults(one)[key] === "unlimited")));
 });
 
 test("docs/advice.md names every field of the advice", () => {
