@@ -142,11 +142,14 @@ describe("over rpc", () => {
 	});
 });
 
+const LAST_LINE = "  /turn-limit save";
+
 /** Waits for the advice; gives its lines, without the column that pi leaves free. */
 async function adviceIn(tui: Terminal): Promise<string[]> {
 	tui.type("/turn-limit advise\r");
-	const screen = await tui.shows(/\/turn-limit save\n\n─+\n\n─+\n/);
-	const lines = screen.slice(screen.indexOf(" Your prompts"), screen.indexOf("\n\n───")).split("\n");
+	const screen = await tui.shows(LAST_LINE);
+	const end = screen.indexOf(LAST_LINE) + LAST_LINE.length;
+	const lines = screen.slice(screen.indexOf(" Your prompts"), end).split("\n");
 	return lines.map((line) => line.slice(1));
 }
 
