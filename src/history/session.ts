@@ -1,6 +1,6 @@
 /** Reads the runs of one session file from its entries. */
 import { createHash } from "node:crypto";
-import { isObject, list, number, parse, textOf, timeOf, type Json } from "./json.ts";
+import { isObject, list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
 
 /**
  * Counted are:
@@ -235,14 +235,4 @@ export class Session {
 
 function step(turns: 0 | 1): Step {
 	return { turns, toolCalls: 0, cost: 0, tokens: 0, time: 0 };
-}
-
-/** Nobody can spend less than nothing, so such a figure counts 0. */
-function spent(value: unknown): number {
-	return Math.max(0, number(value) ?? 0);
-}
-
-function span(from: number, to: number): number {
-	const ms = to - from;
-	return Number.isFinite(ms) && ms > 0 ? ms : 0;
 }

@@ -442,12 +442,16 @@ test("a run that a limit ended did not finish by itself, even if an answer is it
 	for (const kind of ["completed", "wrapped_up"]) assert.equal(await finished(kind), 1, kind);
 });
 
-test("figures below 0 and continuations that are none count as nothing", async (t) => {
-	const usage = { input: -9, output: 7, cacheWrite: -1e300, cost: { total: -3 } };
+test("figures that nobody can spend, and continuations that are none, count as nothing", async (t) => {
+	const usage = { input: -9, output: 7, cacheWrite: 1e300, cost: { total: -3 } };
 	const story = new Story().prompt().turns(2).entry({ type: "compaction", usage });
 	for (const continuations of [-4, "7", null, 1.5]) story.outcome({ kind: "completed", continuations });
-	const { spent, asked } = await read(t, { "a.jsonl": story.lines() });
-	assert.deepEqual([spent.cost, spent.tokens, asked.yes], [0.02, 207, 1]);
+	for (const timestamp of [-1e308, 0]) {
+		story.answer();
+		Object.assign(story.entries.at(-1)?.["message"] as object, { timestamp });
+	}
+	const { spent, asked, meters } = await read(t, { "a.jsonl": story.lines() });
+	assert.deepEqual([spent.cost, spent.tokens, asked.yes, meters.time?.max], [0.04, 407, 1, 12]);
 });
 
 test("an entry of our name with a kind that is not ours is ignored", async (t) => {
