@@ -12,13 +12,14 @@ import { join } from "node:path";
 import { cli, node } from "../test/harness/index.ts";
 import type { Scope } from "../test/harness/wait.ts";
 import { footprint } from "./footprint.ts";
+import { history } from "./history.ts";
 import { holding } from "./holding.ts";
 import { ledger } from "./ledger.ts";
 import { scoped } from "./scope.ts";
 import { startup } from "./startup.ts";
 import { turns } from "./turns.ts";
 
-const parts: Record<string, (t: Scope) => Promise<string>> = { holding, startup, turns, ledger, footprint };
+const parts: Record<string, (t: Scope) => Promise<string>> = { holding, startup, turns, ledger, history, footprint };
 
 const wanted = process.argv.slice(2);
 const texts = [

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import xterm from "@xterm/headless";
 import { bash, calls, endless, held, host, type Host, type Reply, type Request, text } from "../test/harness/index.ts";
+import { personsSessions } from "../test/history/person.ts";
 import { svg } from "./svg.ts";
 
 const COLS = 96;
@@ -128,6 +129,16 @@ async function status(): Promise<void> {
 	);
 }
 
+async function advice(): Promise<void> {
+	const pi = await host(scope, { agentFiles: personsSessions(Date.UTC(2026, 0, 31)), env: COLOURS });
+	const terminal = await pi.terminal({ cols: 80, rows: 80 });
+	terminal.type("/turn-limit advise\r");
+	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
+	const picture = svg(terminal.buffer, "/turn-limit advise says which limit fits", 62, 80, pi.cwd);
+	const directory = `${join(pi.agentDir, "sessions")}.`;
+	save("advice", picture.replace(directory, "~/.pi/agent/sessions.".padEnd(directory.length)));
+}
+
 async function headless(): Promise<void> {
 	const pi = await host(scope, {
 		model: endless(work),
@@ -141,7 +152,7 @@ async function headless(): Promise<void> {
 }
 
 try {
-	for (const picture of [widget, question, answers, dayAfter, wrapUp, status, headless]) await picture();
+	for (const picture of [widget, question, answers, dayAfter, wrapUp, status, advice, headless]) await picture();
 } finally {
 	for (const undo of undos) await undo();
 }

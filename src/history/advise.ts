@@ -4,7 +4,7 @@ import { analyse, type Figures, type Limits } from "./analysis.ts";
 import { CHUNK, locate, readLines, sessionFiles, type Where } from "./files.ts";
 import { Session, type Run } from "./session.ts";
 
-/** What to read, and what to compare it with. */
+/** The sessions to read, and the limits to compare them with. */
 export interface AdviseOptions extends Where {
 	/** Only sessions of this working directory. */
 	readonly project?: boolean;
@@ -20,7 +20,7 @@ export interface AdviseOptions extends Where {
 	readonly onProgress?: (progress: { readonly files: number; readonly of: number }) => void;
 }
 
-/** Where the figures come from. */
+/** The origin of the figures. */
 export interface Sample {
 	readonly directory: string;
 	/** The working directory, if only its sessions count. */
@@ -37,13 +37,13 @@ export interface Sample {
 	readonly unreadable: number;
 }
 
-/** Plain data: what `--json` prints. `version` changes when a field changes its meaning or goes. */
+/** Plain data, as `--json` prints it. `version` changes when a field changes its meaning or goes. */
 export interface Advice extends Figures {
 	readonly version: 1;
 	readonly sample: Sample;
 }
 
-/** Reads the person's sessions and tells what they say about limits. Writes nothing. */
+/** Derives figures about limits from the person's sessions. Writes nothing. Rejects if the directory cannot be read. */
 export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const { now = Date.now(), days, limits, signal, onProgress } = options;
 	signal?.throwIfAborted();

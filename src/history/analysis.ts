@@ -1,4 +1,4 @@
-/** What a person's runs say about limits. Pure. */
+/** Figures about limits, from a person's runs. Pure. */
 import { METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
@@ -15,7 +15,7 @@ export interface Percentiles {
 	readonly max: number;
 }
 
-/** What a limit would have done. */
+/** The effect that a limit would have had. */
 export interface WhatIf {
 	readonly meter: Meter;
 	readonly limit: number;
@@ -26,11 +26,11 @@ export interface WhatIf {
 	readonly asked: number;
 	/** Of these, prompts that finished by themselves. */
 	readonly finished: number;
-	/** What these spent after the first question. */
+	/** The spending of these after the first question. */
 	readonly beyond: { readonly turns: number; readonly cost: number; readonly time: number };
 }
 
-/** What the breaker's own entries say. */
+/** Counted from the breaker's own entries. */
 export interface Asked {
 	/** Runs in which a limit acted, by the kind of their outcome. */
 	readonly outcomes: Readonly<Record<string, number>>;
@@ -43,19 +43,19 @@ export interface Figures {
 	readonly prompts: number;
 	/** Prompts with a cost above 0. Subscriptions and local models report none. */
 	readonly priced: number;
-	/** When the first and the last prompt were sent, in milliseconds since 1970, as far as it is known. */
+	/** The times of the first and the last prompt in milliseconds since 1970, as far as they are known. */
 	readonly span: readonly [number, number] | null;
-	/** Of cost only the priced prompts; null where there is nothing to tell. */
+	/** For cost only the priced prompts; null without any. */
 	readonly meters: Readonly<Record<Meter, Percentiles | null>>;
 	/** Prompts by turns, `to` included; null: without end. */
 	readonly histogram: readonly { readonly from: number; readonly to: number | null; readonly prompts: number }[];
 	readonly whatIf: readonly WhatIf[];
-	/** Turns of prompts in sessions that show a person, that show none, and that do not tell. */
+	/** Turns of prompts with a person, without one, and of which the session does not say. */
 	readonly people: Readonly<Record<"attended" | "headless" | "unknown", Percentiles | null>>;
 	readonly asked: Asked;
 	/** Null below 40 prompts; for cost, below 40 priced ones. */
 	readonly suggestion: { readonly turns: number; readonly cost: number | null; readonly time: number | null } | null;
-	/** What was spent on all prompts, and besides them by runs that an extension started. */
+	/** Spent on all prompts, and besides them by runs that an extension started. */
 	readonly spent: { readonly cost: number; readonly tokens: number; readonly besides: number };
 }
 

@@ -1,4 +1,4 @@
-/** What can be said after `/turn-limit advise`. */
+/** The options of `/turn-limit advise`. */
 export interface Arguments {
 	readonly project: boolean;
 	readonly json: boolean;
@@ -8,7 +8,7 @@ export interface Arguments {
 
 /** Reads `--project --days n --session-dir path --json`; a path with blanks stands in quotes. */
 export function parseArguments(text: string): Arguments | { readonly problem: string } {
-	const words = [...text.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) =>
+	const words = [...text.matchAll(/(?:"[^"]*"|'[^']*'|\S)+/g)].map(([word]) =>
 		word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"),
 	);
 	let given: Arguments = { project: false, json: false };

@@ -1,11 +1,13 @@
-/** Where pi keeps sessions, and their lines. Nothing here writes. */
+/** Finds pi's session files and reads their lines. Nothing here writes. */
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 export interface Where {
 	/** A directory of session files, in place of the one that pi would use. */
 	readonly sessionDir?: string;
+	/** The directory of the present session, if it has one: pi knows better than we where it keeps them. */
+	readonly presentDir?: string;
 	/** pi's agent directory. Default: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */
 	readonly agentDir?: string;
 	/** Default: that of the process. */
@@ -21,7 +23,8 @@ export const CHUNK = 256 * 1024;
 const MAX_LINE = 32 * 1024 * 1024;
 
 /** The directory of the sessions, as pi finds it. Rejects if `sessionDir` is given and is no directory. */
-export async function locate({ sessionDir, agentDir, env = process.env, cwd = process.cwd() }: Where): Promise<string> {
+export async function locate(where: Where): Promise<string> {
+	const { sessionDir, presentDir, agentDir, env = process.env, cwd = process.cwd() } = where;
 	const path = (text: string): string => resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()));
 	if (sessionDir !== undefined) {
 		const given = path(sessionDir);
@@ -29,8 +32,11 @@ export async function locate({ sessionDir, agentDir, env = process.env, cwd = pr
 		throw new Error(`--session-dir: expected a directory, got ${sessionDir}`);
 	}
 	const agent = path(agentDir ?? (env["PI_CODING_AGENT_DIR"] || "~/.pi/agent"));
+	const byDefault = join(agent, "sessions");
+	// By default pi keeps the sessions of every project in a folder of their own.
+	if (presentDir) return dirname(path(presentDir)) === byDefault ? byDefault : path(presentDir);
 	const chosen = env["PI_CODING_AGENT_SESSION_DIR"] || (await sessionDirSetting(join(agent, "settings.json")));
-	return chosen ? path(chosen) : join(agent, "sessions");
+	return chosen ? path(chosen) : byDefault;
 }
 
 async function sessionDirSetting(file: string): Promise<string | undefined> {
@@ -42,10 +48,13 @@ async function sessionDirSetting(file: string): Promise<string | undefined> {
 	}
 }
 
-/** The session files in a directory and in the folders that stand in it; none if there is no such directory. */
+/** The session files in a directory and in the folders in it; none if there is no such directory. Rejects if it is no directory. */
 export async function sessionFiles(directory: string): Promise<string[]> {
 	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
-	const names = await list(directory);
+	const names = await readdir(directory).catch((error: unknown) => {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+		throw error;
+	});
 	const inside = await Promise.all(
 		names.map(async (name) => {
 			if (name.endsWith(".jsonl")) return [name];

@@ -1,4 +1,10 @@
-/** Reads what came from a file and may be anything. */
+/** Reads values of a file, which may be anything: anybody can write into a session. */
+
+/** The most dollars, tokens or continuations that one entry can hold. */
+const MOST = 1e9;
+
+/** In milliseconds. */
+const YEAR = 3.2e10;
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -36,4 +42,16 @@ export function list(value: unknown): readonly unknown[] {
 
 export function isObject(value: unknown): value is Json {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A figure; 0 if it is below 0 or above what one entry can hold. */
+export function spent(value: unknown): number {
+	const figure = number(value) ?? 0;
+	return figure >= 0 && figure <= MOST ? figure : 0;
+}
+
+/** Milliseconds from one time to another; 0 if that is no time or more than a year, because then an end is wrong. */
+export function span(from: number, to: number): number {
+	const ms = to - from;
+	return ms > 0 && ms < YEAR ? ms : 0;
 }

@@ -1,13 +1,13 @@
-/** Advice as text, for a terminal of any width from 40 columns on. */
+/** Writes advice as text, for a terminal of 40 columns or more. */
 import type { Advice } from "./advise.ts";
 import { ENOUGH, type Percentiles } from "./analysis.ts";
 import { METERS, type Meter } from "./session.ts";
 
-/** What a piece of text is, for whoever colours it. `beyond`: above the present limit. */
+/** The meaning of a piece of text, to choose its colour. `beyond`: above the present limit. */
 export type Role = "heading" | "bar" | "beyond" | "present" | "suggested" | "muted";
 
 export interface RenderOptions {
-	/** Columns; lines are at most 80 long, and made for 40 below that. */
+	/** Columns: lines are at most 78 long, or at most 38 where 78 do not fit. */
 	readonly width: number;
 	/** Colours text without changing what it says. Default: plain text. */
 	readonly paint?: (role: Role, text: string) => string;
@@ -15,8 +15,9 @@ export interface RenderOptions {
 
 type Row = readonly [cells: readonly string[], role?: Role | undefined];
 
-const SHORT = 40;
-const LONG = 80;
+/** Pi leaves a column free at either side, so these fit into terminals of 40 and 80 columns. */
+const SHORT = 38;
+const LONG = 78;
 
 const NAMES: Readonly<Record<Meter, string>> = {
 	turns: "turns",
@@ -26,10 +27,10 @@ const NAMES: Readonly<Record<Meter, string>> = {
 	time: "time",
 };
 
-/** What a limit counts, where its number does not tell. */
+/** The unit of a limit, where its number does not show it. */
 const UNITS: Readonly<Partial<Record<Meter, string>>> = { turns: "turn", toolCalls: "call", tokens: "token" };
 
-/** The whole of it, without a line feed at its end. */
+/** The text, without a line feed at its end. */
 export function render(advice: Advice, { width, paint = (_role, text) => text }: RenderOptions): string {
 	const columns = width < LONG ? SHORT : LONG;
 	const sections: [heading: string, lines: string[]][] = [
@@ -53,20 +54,22 @@ function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[]
 		project === null ? "" : ` of ${project}`,
 		days === null ? "" : ` of the last ${counted(days, "day")}`,
 	].join("");
-	if (prompts === 0) return [`None${what} in ${directory}.`];
 	const dates = span ? `, ${span.map((at) => new Date(at).toISOString().slice(0, 10)).join(" to ")}` : "";
 	const skipped = [
 		...(brokenLines > 0 ? [counted(brokenLines, "broken line")] : []),
 		...(unreadable > 0 ? [`${counted(unreadable, "file")} without a session`] : []),
 	];
+	const skippedLines = skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : [];
+	if (prompts === 0) return [`None${what} in ${directory}.`, ...skippedLines];
 	return [
 		`${counted(prompts, "prompt")} in ${counted(sessions, "session")}${what}${dates}.`,
+		`Read in ${directory}.`,
 		`Priced: ${count(priced)} of ${count(prompts)}, ${money(spent.cost)} in all.`,
 		...(spent.besides > 0 ? [`Besides these, extensions spent ${money(spent.besides)}.`] : []),
 		...(copies > 0
 			? [`${counted(copies, "copy", "copies")} of prompts in forks and copied files not counted again.`]
 			: []),
-		...(skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : []),
+		...skippedLines,
 	];
 }
 
@@ -115,14 +118,10 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 }
 
 function people({ people: { attended, headless, unknown } }: Advice): string[] {
-	if (!attended && !headless) return ["These sessions do not tell whether a person was there: pi does not store it."];
+	if (!attended && !headless) return ["Not known: pi does not store it; pi-turn-limit does where a limit acts."];
 	const line = (who: string, of: Percentiles | null): string[] =>
 		of ? [`${who}: ${counted(of.prompts, "prompt")}, turns p50 ${of.p50}, p95 ${of.p95}, max ${of.max}.`] : [];
-	return [
-		...line("Sessions with a person", attended),
-		...line("Sessions without one", headless),
-		...line("Sessions that do not tell", unknown),
-	];
+	return [...line("With a person", attended), ...line("Without one", headless), ...line("Not known", unknown)];
 }
 
 function breaker({ asked: { outcomes, yes, no, unanswered } }: Advice): string[] {
@@ -137,12 +136,17 @@ function breaker({ asked: { outcomes, yes, no, unanswered } }: Advice): string[]
 
 function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 	if (!suggestion) return [`None: ${counted(prompts, "prompt")}, and at least ${ENOUGH.suggestion} are needed.`];
-	const { turns, cost } = suggestion;
+	const { turns, cost, time } = suggestion;
+	const missing =
+		cost === null ? [`No cost: ${count(priced)} priced, and at least ${ENOUGH.suggestion} are needed.`] : [];
 	return [
-		"What 95 of 100 of your prompts stay within, rounded up:",
+		"95 of 100 of your prompts stay within these, each rounded up:",
 		`  /turn-limit ${turns}`,
 		...(cost === null ? [] : [`  /turn-limit cost ${cost.toFixed(2)}`]),
-		...(cost === null ? [`No cost: ${count(priced)} priced, and at least ${ENOUGH.suggestion} are needed.`] : []),
+		...(time === null ? [] : [`  /turn-limit time ${time / 60}m`]),
+		"Then, to keep what you have set for every session:",
+		"  /turn-limit save",
+		...missing,
 	];
 }
 

@@ -1,9 +1,9 @@
-/** What the entries of one session file tell about its prompts. */
+/** Reads the runs of one session file from its entries. */
 import { createHash } from "node:crypto";
-import { isObject, list, number, parse, textOf, timeOf, type Json } from "./json.ts";
+import { isObject, list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
 
 /**
- * What is counted.
+ * Counted are:
  *
  * - `turns`: model responses. Not counted: the repetition of a failed request, a request without any answer.
  * - `toolCalls`: calls that the model asked for, and nested ones as far as pi stores them.
@@ -15,7 +15,7 @@ export const METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const;
 
 export type Meter = (typeof METERS)[number];
 
-/** What was spent between one turn's start and the next: US dollars and milliseconds. */
+/** Spent between one turn's start and the next, in US dollars and milliseconds. */
 export type Step = Record<Meter, number>;
 
 /** A record of `turn-limit-outcome`, as far as it can be read. */
@@ -26,29 +26,29 @@ export interface OutcomeRecord {
 	readonly answered: boolean;
 }
 
-/** Everything from a person's prompt to the next: what was sent while the agent worked, retries and compactions included. */
+/** Everything from a person's prompt to the next: steering and queued messages, retries and compactions included. */
 export interface Run {
 	/** The same for every copy of the prompt: made from its time and its text. */
 	readonly key: string;
-	/** When the prompt was sent. */
+	/** The time of the prompt. */
 	readonly at: number;
-	/** False for what an extension started before the first prompt. */
+	/** False for a run that an extension started before the first prompt. */
 	readonly prompted: boolean;
-	/** What was spent before the first turn, then one step a turn. */
+	/** The step before the first turn, then one a turn. */
 	readonly steps: Step[];
 	readonly outcomes: OutcomeRecord[];
-	/** How many entries of the file belong to it. */
+	/** The number of the file's entries that belong to it. */
 	entries: number;
-	/** The last answer called no tool and was neither interrupted nor a failure. */
+	/** The last answer called no tool, was neither interrupted nor a failure, and no limit had asked for it. */
 	finished: boolean;
-	/** Whether a person was there; undefined if the session does not tell. */
+	/** True if somebody could be asked; undefined if the session does not say. */
 	attended: boolean | undefined;
 }
 
-/** Where the conversation stands after an entry. */
+/** The state of the conversation after an entry. */
 interface Point {
 	readonly run: Run | undefined;
-	/** When the last message was stored: a person's, an answer, a tool result. */
+	/** The time at which the last message was stored: a person's, an answer, a tool result. */
 	readonly end: number;
 	readonly afterTool: boolean;
 }
@@ -59,6 +59,9 @@ const OUTCOME_ENTRY = "turn-limit-outcome";
 
 /** Anybody can write into a session: other kinds are not ours, and would reach the terminal. */
 const KINDS = ["completed", "wrapped_up", "synthesized", "declined", "exhausted", "interrupted", "failed"];
+
+/** Runs that did not end by themselves, even if their last message is an answer. */
+const STOPPED = ["synthesized", "declined", "exhausted"];
 
 /** Folds the lines of one session file, version 1 to 3, into its runs. */
 export class Session {
@@ -73,11 +76,13 @@ export class Session {
 	#foreign = false;
 	#last = START;
 	#leaf: unknown = null;
-	#attended: boolean | undefined;
+	#showsPerson = false;
+	#showsScript = false;
 
-	/** The runs so far. */
+	/** The runs, when all lines are in. A run that says nothing about a person is taken to be like the rest of its session. */
 	runs(): readonly Run[] {
-		for (const run of this.#runs) run.attended = this.#attended;
+		const attended = this.#showsPerson ? true : this.#showsScript ? false : undefined;
+		for (const run of this.#runs) run.attended ??= attended;
 		return this.#runs;
 	}
 
@@ -98,7 +103,7 @@ export class Session {
 	#place(entry: Json): void {
 		const { id, parentId } = entry;
 		const known = parentId === null ? START : this.#points.get(parentId);
-		if (known && parentId !== this.#leaf) this.#attended ??= true; // a script cannot go back in the tree
+		if (known && parentId !== this.#leaf) this.#showsPerson = true; // a script cannot go back in the tree
 		this.#last = this.#step(known ?? this.#last, entry);
 		this.#leaf = id;
 		this.#points.set(id, this.#last);
@@ -132,7 +137,7 @@ export class Session {
 			case "toolResult":
 				return this.#result(point, message, stored);
 			case "bashExecution": // a person's `!command`
-				this.#attended ??= true;
+				this.#showsPerson = true;
 				return this.#heard(point);
 			case "custom":
 			case "hookMessage":
@@ -143,13 +148,13 @@ export class Session {
 	}
 
 	/**
-	 * What was sent before the last message was stored is steering or was queued: it belongs to the run. That a tool
-	 * result stands before it does not tell, unless its time is missing: a pi that was killed leaves one, too.
+	 * A message that was sent before the last one was stored is steering or was queued, and belongs to the run. A tool
+	 * result before it proves nothing, because a pi that was killed leaves one, too; without a time it has to do.
 	 */
 	#user(point: Point, message: Json, stored: number): Point {
 		const sent = number(message["timestamp"]);
 		const queued = sent === undefined ? point.afterTool : sent < point.end;
-		if (queued && point.run?.prompted) this.#attended ??= true;
+		if (queued && point.run?.prompted) this.#showsPerson = true;
 		const run = queued && point.run?.prompted ? point.run : this.#start(sent ?? stored, textOf(message["content"]));
 		return this.#heard({ run, end: Math.max(point.end, stored), afterTool: false });
 	}
@@ -189,21 +194,27 @@ export class Session {
 
 	#custom(point: Point, { customType, data }: Json): Point {
 		if (customType !== OUTCOME_ENTRY || !isObject(data)) return point;
-		const [kind, continuations] = [KINDS.find((kind) => kind === data["kind"]), number(data["continuations"]) ?? 0];
+		const kind = KINDS.find((known) => known === data["kind"]);
 		if (kind === undefined) return point;
-		if (typeof data["attended"] === "boolean") this.#attended = data["attended"];
-		if (continuations > 0 || kind === "declined") this.#attended ??= true;
-		point.run?.outcomes.push({ kind, continuations, answered: data["answered"] !== false });
+		const continuations = Math.floor(spent(data["continuations"]));
+		const attended = typeof data["attended"] === "boolean" ? data["attended"] : undefined;
+		const { run } = point;
+		if (attended === true || continuations > 0 || kind === "declined") this.#showsPerson = true;
+		if (attended === false) this.#showsScript = true;
+		if (!run) return point;
+		run.attended = attended ?? run.attended;
+		if (STOPPED.includes(kind)) run.finished = false;
+		run.outcomes.push({ kind, continuations, answered: data["answered"] !== false });
 		return point;
 	}
 
-	#charge(point: Point, { usage }: Json, stored: number, spent: Partial<Step> = {}): Point {
+	#charge(point: Point, { usage }: Json, stored: number, others: Partial<Step> = {}): Point {
 		const run = point.run ?? this.#start(stored, undefined);
 		const used = isObject(usage) ? usage : {};
-		const cost = isObject(used["cost"]) ? (number(used["cost"]["total"]) ?? 0) : 0;
-		const tokens = ["input", "output", "cacheWrite"].reduce((sum, name) => sum + (number(used[name]) ?? 0), 0);
+		const cost = isObject(used["cost"]) ? spent(used["cost"]["total"]) : 0;
+		const tokens = ["input", "output", "cacheWrite"].reduce((sum, name) => sum + spent(used[name]), 0);
 		const last = run.steps.at(-1) ?? step(0);
-		const all = { ...step(0), ...spent, cost, tokens };
+		const all = { ...step(0), ...others, cost, tokens };
 		for (const meter of METERS) last[meter] += all[meter];
 		return { ...point, run };
 	}
@@ -224,9 +235,4 @@ export class Session {
 
 function step(turns: 0 | 1): Step {
 	return { turns, toolCalls: 0, cost: 0, tokens: 0, time: 0 };
-}
-
-function span(from: number, to: number): number {
-	const ms = to - from;
-	return Number.isFinite(ms) && ms > 0 ? ms : 0;
 }

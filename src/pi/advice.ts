@@ -1,11 +1,11 @@
-/** `/turn-limit advise`: which limit fits, from the person's own sessions. */
-import type { AdviseOptions, Role } from "../history/index.ts";
+/** `/turn-limit advise`: suggests limits from the person's own sessions. */
+import type * as historyModule from "../history/index.ts";
 import { bound } from "../core/limit.ts";
 import { kindOf, METER_IDS } from "../core/meters.ts";
-import { type Context, NAME } from "./host.ts";
+import { type Context, DISPOSED, NAME, orDisposed } from "./host.ts";
 import type { Session } from "./session.ts";
 
-const COLOURS: Readonly<Record<Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
+const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
 	heading: "accent",
 	bar: "muted",
 	beyond: "warning",
@@ -14,9 +14,15 @@ const COLOURS: Readonly<Record<Role, Parameters<Context["ui"]["theme"]["fg"]>[0]
 	muted: "dim",
 };
 
-const ESCAPE = "\x1b";
+/** Milliseconds between two looks whether the session is still there: a new one or a reload ends it. */
+const LOOK_MS = 250;
 
-/** Reads, never writes; imported only here, because nobody else needs it at the start. */
+/** Loaded by the first advice, because a start does not need it. */
+type History = typeof historyModule;
+
+type Options = historyModule.AdviseOptions;
+
+/** Answers with figures and suggestions; a mistake is named. Escape stops it. */
 export async function advise(session: Session, args: string, ctx: Context): Promise<void> {
 	const { display, options } = session;
 	const history = await import("../history/index.ts");
@@ -24,33 +30,38 @@ export async function advise(session: Session, args: string, ctx: Context): Prom
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
 	if (ctx.mode === "json") return display.say("advise: standard output is pi's own in json mode.", "error", ctx);
 	const stopping = new AbortController();
-	const { json, ...where } = given;
+	const stopWatching = await watchFor(ctx, () => stopping.abort());
 	try {
-		const stop = watchEscape(ctx, stopping);
-		const advice = await history
-			.advise({
-				...where,
-				cwd: ctx.cwd,
-				limits: limitsOf(session),
-				signal: stopping.signal,
-				onProgress: showProgress(ctx),
-			})
-			.finally(stop);
-		if (json || !ctx.hasUI) {
-			const text = json ? JSON.stringify(advice) : history.render(advice, { width: 80 });
-			return ctx.hasUI ? display.say(text, "info", ctx) : options.print?.(`${text}\n`);
-		}
-		const isTerminal = ctx.mode === "tui";
-		const width = isTerminal ? (process.stdout.columns || 80) - 2 : 80;
-		const paint = isTerminal ? { paint: (role: Role, text: string) => ctx.ui.theme.fg(COLOURS[role], text) } : {};
-		display.say(history.render(advice, { width, ...paint }), "info", ctx);
+		const { json, ...where } = given;
+		const advice = await history.advise({
+			...where,
+			presentDir: ctx.sessionManager.getSessionDir(),
+			cwd: ctx.cwd,
+			limits: limitsOf(session),
+			signal: stopping.signal,
+			onProgress: progressIn(ctx),
+		});
+		if (orDisposed(ctx) === DISPOSED) return;
+		const text = json ? JSON.stringify(advice) : draw(history, advice, session, ctx);
+		if (ctx.hasUI || !options.print) display.say(text, "info", ctx);
+		else options.print(`${text}\n`);
 	} catch (error) {
+		if (orDisposed(ctx) === DISPOSED) return;
 		if (stopping.signal.aborted) display.say("advise: stopped.", "info", ctx);
 		else display.say(`advise: ${error instanceof Error ? error.message : String(error)}`, "error", ctx);
+	} finally {
+		stopWatching();
+		if (orDisposed(ctx) !== DISPOSED && ctx.hasUI) ctx.ui.setStatus(NAME, undefined);
 	}
 }
 
-function limitsOf({ state }: Session): NonNullable<AdviseOptions["limits"]> {
+/** Colours and the width of the window in the terminal; plain text of 80 columns elsewhere. */
+function draw(history: History, advice: historyModule.Advice, { display }: Session, { mode, ui }: Context): string {
+	if (mode !== "tui") return history.render(advice, { width: 80 });
+	return history.render(advice, { width: display.room, paint: (role, text) => ui.theme.fg(COLOURS[role], text) });
+}
+
+function limitsOf({ state }: Session): NonNullable<Options["limits"]> {
 	return Object.fromEntries(
 		METER_IDS.flatMap((id) => {
 			const max = bound(state.meters[id]);
@@ -59,17 +70,31 @@ function limitsOf({ state }: Session): NonNullable<AdviseOptions["limits"]> {
 	);
 }
 
-function watchEscape({ ui, mode }: Context, stopping: AbortController): () => void {
-	if (mode !== "tui") return () => {};
-	return ui.onTerminalInput((data) => {
-		if (data !== ESCAPE) return undefined;
-		stopping.abort();
+/** Calls `stop` when Escape is pressed and when the session is left; gives a function that ends the watching. */
+async function watchFor(ctx: Context, stop: () => void): Promise<() => void> {
+	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
+	if (ctx.mode !== "tui") return () => clearInterval(leaving);
+	// It knows the key from every terminal.
+	const { matchesKey } = await import("@earendil-works/pi-tui");
+	const unsubscribe = ctx.ui.onTerminalInput((data) => {
+		if (!matchesKey(data, "escape")) return undefined;
+		stop();
 		return { consume: true };
 	});
+	return () => {
+		clearInterval(leaving);
+		unsubscribe();
+	};
 }
 
-function showProgress({ ui, hasUI }: Context): NonNullable<AdviseOptions["onProgress"]> {
+/** Shows every whole percent, because a client over rpc gets each as a message. */
+function progressIn(ctx: Context): NonNullable<Options["onProgress"]> {
+	let shown = 0;
+	const how = ctx.mode === "tui" ? " Escape stops it." : "";
 	return ({ files, of }) => {
-		if (hasUI) ui.setStatus(NAME, files === of ? undefined : `Reading sessions: ${files} of ${of}. Escape stops it.`);
+		const percent = Math.floor((100 * files) / of);
+		if (percent === shown || orDisposed(ctx) === DISPOSED || !ctx.hasUI) return;
+		shown = percent;
+		ctx.ui.setStatus(NAME, `Reading sessions: ${files} of ${of}.${how}`);
 	};
 }

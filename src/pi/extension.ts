@@ -121,14 +121,16 @@ async function giveUp(session: Session, ctx: Context, pending: PendingLine): Pro
 	process.exit(role.isMember && answer !== undefined ? 0 : STOPPED);
 }
 
-/** Writes all of it to standard output. A pipe takes what fits, and has to be read before it takes more. */
+/** Writes all of it to standard output, or as much as is read. A pipe takes what fits, and has to be read before it takes more. */
 function write(text: string): void {
 	let rest = Buffer.from(text);
 	while (rest.length > 0) {
 		try {
 			rest = rest.subarray(writeSync(1, rest));
 		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+			const { code } = error as NodeJS.ErrnoException;
+			if (code === "EPIPE") return; // as with `| head`
+			if (code !== "EAGAIN") throw error;
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
 		}
 	}

@@ -6,7 +6,7 @@ import type { Context, Pi } from "./host.ts";
 /** On `pi.events`: every outcome, as an `Outcome`. */
 export const OUTCOME_EVENT = "turn-limit:outcome";
 
-/** In the session: outcomes in which a limit acted, as an `Outcome` with a `version`. */
+/** In the session: outcomes in which a limit acted, as an `Outcome` with a `version` and whether somebody could be asked. */
 export const OUTCOME_ENTRY = "turn-limit-outcome";
 
 export interface Report {
@@ -19,6 +19,8 @@ export interface Report {
 	readonly isAnswered: boolean;
 	/** Messages were waiting when the run was stopped. */
 	readonly wasQueued: boolean;
+	/** Somebody could be asked. */
+	readonly attended: boolean;
 }
 
 /** One event, at most one record and one notification; a failure of one does not prevent the others. */
@@ -30,13 +32,13 @@ export function report(
 	/** The transcript shows the record, so a notification would say it twice. */
 	isRecordShown: boolean,
 ): void {
-	const { wasQueued } = made;
+	const { wasQueued, attended } = made;
 	// Programs read amounts as they write them: dollars, not millionths.
 	const outcome = publish(made.outcome);
 	const failures = [
 		() => pi.events.emit(OUTCOME_EVENT, outcome),
 		() => {
-			if (limitActed(outcome)) pi.appendEntry(OUTCOME_ENTRY, { version: 1, ...outcome });
+			if (limitActed(outcome)) pi.appendEntry(OUTCOME_ENTRY, { version: 1, attended, ...outcome });
 		},
 		() => {
 			if (!ctx.hasUI) return;

@@ -41,7 +41,8 @@ export function tell(session: Session, outcome: Outcome, ctx: Context): void {
 	// In the terminal the abort has put queued messages back into the editor.
 	const wasQueued = telling.wasQueued && ctx.mode !== "tui";
 	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
-	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued };
+	const { attended } = state;
+	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued, attended };
 	const hear = (made: Report): void => options.hear?.(made, ctx, role);
 	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
 	else report(pi, made, hear, ctx, display.showsEntries);

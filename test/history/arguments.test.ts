@@ -24,6 +24,12 @@ test("a path with blanks stands in quotes of either kind", () => {
 		assert.deepEqual(parseArguments(text), expected);
 });
 
+test("a quote without its partner is a letter like others", () => {
+	assert.deepEqual(parseArguments("--session-dir /home/me/it's"), {
+		...{ project: false, json: false, sessionDir: "/home/me/it's" },
+	});
+});
+
 test("a mistake is named with what was expected and what was found", () => {
 	const known = "--project, --days <number>, --session-dir <path> or --json";
 	for (const [text, problem] of [

@@ -303,6 +303,29 @@ describe("which sessions", () => {
 		assert.equal((await advise({ sessionDir })).prompts, 1);
 	});
 
+	test("the present session's directory is stronger than variable and setting; a folder of the default stands for all", async (t) => {
+		const at = folder(t, {
+			"settings.json": ['{"sessionDir":"set"}'],
+			"sessions/--a--/a.jsonl": one("a"),
+			"sessions/--b--/b.jsonl": one("b"),
+			"flag/c.jsonl": one("c"),
+		});
+		const where = async (presentDir: string): Promise<string> => {
+			const env = { PI_CODING_AGENT_SESSION_DIR: "env" };
+			return relative(at, (await advise({ agentDir: at, cwd: at, env, presentDir })).sample.directory);
+		};
+		assert.equal(await where(join(at, "sessions/--a--")), "sessions");
+		assert.equal(await where(join(at, "flag")), "flag");
+		assert.equal(await where("flag"), "flag");
+		assert.equal(await where(""), "env");
+		assert.equal((await advise({ agentDir: at, presentDir: join(at, "sessions/--a--") })).prompts, 2);
+	});
+
+	test("a file in place of pi's directory is an error, not an empty answer", async (t) => {
+		const agentDir = folder(t, { sessions: ["a file"] });
+		await assert.rejects(advise({ agentDir, env: {} }), { code: "ENOTDIR" });
+	});
+
 	test("a settings file that cannot be read is as none", async (t) => {
 		const agentDir = folder(t, { "sessions/a.jsonl": one("a"), "settings.json": ["{"] });
 		assert.equal((await advise({ agentDir, env: {} })).prompts, 1);
@@ -371,14 +394,17 @@ describe("with a person or without", () => {
 			assert.deepEqual(await turns(t, story), [2, undefined, undefined]);
 	});
 
-	test("is as the breaker's entry says", async (t) => {
-		const headless = plain().outcome({ kind: "exhausted", continuations: 0, attended: false });
-		assert.deepEqual(await turns(t, headless), [undefined, 2, undefined]);
-		assert.deepEqual(await turns(t, plain().bash().outcome({ kind: "exhausted", attended: false })), [
-			undefined,
-			2,
-			undefined,
-		]);
+	test("is as the breaker's entry says, for the whole session if nothing else shows", async (t) => {
+		const entry = { kind: "exhausted", continuations: 0 };
+		assert.deepEqual(await turns(t, plain().outcome({ ...entry, attended: false })), [undefined, 2, undefined]);
+		assert.deepEqual(await turns(t, plain().outcome({ ...entry, attended: true })), [2, undefined, undefined]);
+		assert.deepEqual(await turns(t, plain().outcome({ ...entry, attended: "no" })), [undefined, undefined, 2]);
+	});
+
+	test("a script's session that a person goes on with has prompts of both", async (t) => {
+		const entry = { kind: "exhausted", continuations: 0, attended: false };
+		const resumed = new Story().prompt().turns(3).outcome(entry).prompt().answer().bash().prompt().answer();
+		assert.deepEqual(await turns(t, resumed), [2, 1, undefined]);
 	});
 });
 
@@ -404,6 +430,28 @@ test("what the breaker asked and what was answered is read from its entries, onc
 	story.entry({ type: "custom", customType: "turn-limit", data: { version: 1, values: {} } });
 	const { asked } = await read(t, { "a.jsonl": story.lines(), "b.jsonl": story.fork("b").lines() });
 	assert.deepEqual(asked, { outcomes: { completed: 1, declined: 2, wrapped_up: 1 }, yes: 3, no: 1, unanswered: 1 });
+});
+
+test("a run that a limit ended did not finish by itself, even if an answer is its last message", async (t) => {
+	const finished = async (kind: string): Promise<unknown> => {
+		const story = new Story().prompt().turns(3).outcome({ kind, continuations: 0, meter: "turns", limit: 2 });
+		const { whatIf } = await read(t, { "a.jsonl": story.lines() }, { limits: { turns: 2 } });
+		return whatIf.find(({ is }) => is === "present")?.finished;
+	};
+	for (const kind of ["synthesized", "declined", "exhausted"]) assert.equal(await finished(kind), 0, kind);
+	for (const kind of ["completed", "wrapped_up"]) assert.equal(await finished(kind), 1, kind);
+});
+
+test("figures that nobody can spend, and continuations that are none, count as nothing", async (t) => {
+	const usage = { input: -9, output: 7, cacheWrite: 1e300, cost: { total: -3 } };
+	const story = new Story().prompt().turns(2).entry({ type: "compaction", usage });
+	for (const continuations of [-4, "7", null, 1.5]) story.outcome({ kind: "completed", continuations });
+	for (const timestamp of [-1e308, 0]) {
+		story.answer();
+		Object.assign(story.entries.at(-1)?.["message"] as object, { timestamp });
+	}
+	const { spent, asked, meters } = await read(t, { "a.jsonl": story.lines() });
+	assert.deepEqual([spent.cost, spent.tokens, asked.yes, meters.time?.max], [0.04, 407, 1, 12]);
 });
 
 test("an entry of our name with a kind that is not ours is ignored", async (t) => {

@@ -152,7 +152,8 @@ test("what the breaker did stands in the sessions: a stop in a script, a yes and
 	const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
 	await rpc.run("go");
 	await rpc.close();
-	const { asked, whatIf } = await adviceOn(pi, { limits: { turns: 3 } });
+	const { asked, whatIf, people } = await adviceOn(pi, { limits: { turns: 3 } });
+	assert.deepEqual([people.headless?.max, people.attended?.max, people.unknown], [3, 6, null]);
 	assert.deepEqual(asked, { outcomes: { exhausted: 1, declined: 1 }, yes: 1, no: 1, unanswered: 0 });
 	assert.deepEqual(await promptsByTurns(pi), { 3: 1, 6: 1 });
 	assert.equal(whatIf.find(({ is }) => is === "present")?.beyond.turns, 3);

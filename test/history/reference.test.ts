@@ -60,7 +60,7 @@ const happening = fc.oneof(
 		weight: 1,
 		arbitrary: fc
 			.record({
-				kind: fc.constantFrom("completed", "declined", "exhausted"),
+				kind: fc.constantFrom("completed", "wrapped_up", "synthesized", "declined", "exhausted"),
 				continuations: small,
 				attended: fc.option(fc.boolean(), { nil: undefined }),
 			})

@@ -47,6 +47,9 @@ interface Prompt {
 	finished: boolean;
 }
 
+/** Kinds of runs that a limit ended, whatever their last message is. */
+const STOPPED = ["synthesized", "declined", "exhausted"];
+
 /** The prompts of one file. */
 function promptsOf(text: string): Prompt[] {
 	const parsed = parseSessionEntries(text);
@@ -101,22 +104,26 @@ function promptsOf(text: string): Prompt[] {
 		}
 		return steps;
 	};
-	const declared = entries.filter(({ data }) => data?.attended !== undefined).at(-1)?.data?.attended;
-	const person = entries.some(
+	const declared = (some: Entry[]): boolean | undefined =>
+		some.filter(({ data }) => data?.attended !== undefined).at(-1)?.data?.attended;
+	const isScript = entries.some(({ data }) => data?.attended === false);
+	const isPerson = entries.some(
 		(entry, i) =>
 			(entry.message?.role === "user" && !prompts.includes(entry)) ||
 			entry.message?.role === "bashExecution" ||
 			(i > 0 && parentOf(entry) !== entries[i - 1]) ||
 			(entry.data?.continuations ?? 0) > 0 ||
-			entry.data?.kind === "declined",
+			entry.data?.kind === "declined" ||
+			entry.data?.attended === true,
 	);
 	return prompts.map((prompt) => {
 		const own = entries.filter((entry) => owner(entry) === prompt);
-		const last = own.filter(({ message }) => message?.role === "assistant").at(-1)?.message?.stopReason;
+		const ends = own.filter(({ message, data }) => message?.role === "assistant" || STOPPED.includes(data?.kind ?? ""));
+		const last = ends.at(-1)?.message?.stopReason;
 		return {
 			name: `${prompt.message?.timestamp} ${prompt.message?.content.map(({ text }) => text).join()}`,
 			entries: own,
-			attended: declared ?? (person ? true : undefined),
+			attended: declared(own) ?? (isPerson ? true : isScript ? false : undefined),
 			steps: stepsOf(own),
 			finished: last === "stop" || last === "length",
 		};

@@ -3,12 +3,18 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { render } from "../../src/history/index.ts";
+import { advise, render } from "../../src/history/index.ts";
 import type { Run } from "../../src/history/session.ts";
+import { defaults, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
 import { check } from "../spec/check.ts";
+import { write } from "../harness/host.ts";
+import { personsSessions } from "./person.ts";
 import { adviceFrom, example, run, runs } from "./runs.ts";
+import { folder } from "./story.ts";
 
-const page = readFileSync(resolve(import.meta.dirname, "../../docs/advice.md"), "utf8");
+const docs = resolve(import.meta.dirname, "../../docs");
+const page = readFileSync(join(docs, "advice.md"), "utf8");
+const picture = readFileSync(join(docs, "advice.svg"), "utf8").replaceAll("&lt;", "<");
 
 /** The code block that begins with a line. */
 function block(first: string): string {
@@ -25,9 +31,10 @@ function block(first: string): string {
 const NARROW = `Your prompts
 240 prompts in 71 sessions of the last
 30 days, 2026-01-01 to 2026-01-30.
+Read in ~/.pi/agent/sessions.
 Priced: 120 of 240, $26.36 in all.
-4 copies of prompts in forks and copied
-files not counted again.
+4 copies of prompts in forks and
+copied files not counted again.
 Skipped: 1 broken line.
 
 Spent per prompt
@@ -40,12 +47,12 @@ time         39s 2m10s 3m28s 11m3s
 
 Turns per prompt
       1 0
-      2 ████████████████████ 76
-    3–5 ████████████████████████████ 109
-   6–10 █████████ 33
+      2 ███████████████████ 76
+    3–5 ██████████████████████████ 109
+   6–10 ████████ 33
   11–15 ███ 9
   16–25 ██ 6
-  26–40 ██ 4
+  26–40 █ 4
   41–60 █ 1
  61–100 █ 1
    101+ █ 1
@@ -68,31 +75,48 @@ $5.00      0/120    –  $0.00
 anyway
 
 With and without a person
-Sessions with a person: 80 prompts,
-turns p50 3, p95 14, max 51.
-Sessions that do not tell: 160 prompts,
-turns p50 3, p95 16, max 162.
+With a person: 80 prompts, turns p50
+3, p95 14, max 51.
+Without one: 80 prompts, turns p50 3,
+p95 15, max 73.
+Not known: 80 prompts, turns p50 3,
+p95 16, max 162.
 
 What the breaker did
-It asked 7 times: 7 yes, 0 no, 0 without
-an answer.
+It asked 7 times: 7 yes, 0 no, 0
+without an answer.
 Runs in which a limit acted: 7
 completed.
 
 Suggestion
-What 95 of 100 of your prompts stay
-within, rounded up:
+95 of 100 of your prompts stay within
+these, each rounded up:
   /turn-limit 20
-  /turn-limit cost 0.60`;
+  /turn-limit cost 0.60
+  /turn-limit time 5m
+Then, to keep what you have set for
+every session:
+  /turn-limit save`;
 
 test("80 columns show what docs/advice.md shows", () => {
 	assert.equal(render(example(), { width: 80 }), block("Your prompts"));
-	assert.equal(render(example(), { width: 200 }), block("Your prompts"));
+	for (const width of [78, 200]) assert.equal(render(example(), { width }), block("Your prompts"));
+});
+
+test("the picture in docs/advice.md shows what is said today", async (t) => {
+	const agentDir = folder(t, {});
+	write(agentDir, personsSessions(Date.UTC(2026, 0, 31)));
+	const said = render(await advise({ agentDir, env: {}, limits: { turns: 25 } }), { width: 78 });
+	const rows = new Map<string, string>();
+	for (const [, y = "", text = ""] of picture.matchAll(/<text .*?y="(\d+)".*?>([^<]*)<\/text>/g))
+		rows.set(y, (rows.get(y) ?? "") + text);
+	const shown = [...rows.values()].map((row) => row.trim());
+	for (const line of said.replace(join(agentDir, "sessions"), "~/.pi/agent/sessions").split("\n"))
+		assert.ok(shown.includes(line.trim()) || line === "", line);
 });
 
 test("40 columns hold the same figures, in shorter words", () => {
-	assert.equal(render(example(), { width: 40 }), NARROW);
-	assert.equal(render(example(), { width: 79 }), render(example(), { width: 40 }));
+	for (const width of [38, 40, 77]) assert.equal(render(example(), { width }), NARROW);
 });
 
 test("every line fits, whatever the figures are", async () => {
@@ -116,7 +140,7 @@ test("every line fits, whatever the figures are", async () => {
 	const property = fc.property(
 		fc.array(some, { maxLength: 5 }),
 		limits,
-		fc.constantFrom(40, 80),
+		fc.constantFrom(38, 78),
 		(all, limits, width) => {
 			const many = all.flatMap(({ turns, amount, finished, often }) =>
 				Array<Run>(often).fill(run(turns, amount, { finished })),
@@ -193,9 +217,16 @@ describe("few sessions", () => {
 		);
 	});
 
+	test("none that can be read: says how many files hold none", () => {
+		assert.equal(
+			render(adviceFrom([], {}, { unreadable: 2, brokenLines: 1 }), { width: 80 }),
+			"Your prompts\nNone in /sessions.\nSkipped: 1 broken line, 2 files without a session.",
+		);
+	});
+
 	test("below 40 there is no suggestion, and it says how many are needed", () => {
 		const text = render(adviceFrom(runs(39)), { width: 80 });
-		assert.match(text, /None: 39 prompts, and at least 40 are needed\.$/);
+		assert.match(text, /^None: 39 prompts, and at least 40 are needed\.$/m);
 		assert.doesNotMatch(text, /\/turn-limit/);
 	});
 
@@ -224,19 +255,17 @@ describe("few sessions", () => {
 		assert.match(narrow, /^25 turns\* +50\/50 100% +250$/m);
 		assert.match(narrow, /finished\sanyway; beyond: turns$/m);
 		assert.match(text, /No cost: 0 priced, and at least 40 are needed\.$/);
+		assert.doesNotMatch(text, /\/turn-limit cost/);
 	});
 });
 
-test("sessions with and without a person are shown apart where they tell", () => {
+test("prompts with and without a person are shown apart where sessions say it", () => {
 	const all = [...runs(2, () => 9), run(4, {}, { attended: true }), run(7, {}, { attended: false })];
 	const text = render(adviceFrom(all), { width: 80 });
-	assert.match(text, /Sessions with a person: 1 prompt, turns p50 4, p95 4, max 4\./);
-	assert.match(text, /Sessions without one: 1 prompt, turns p50 7, p95 7, max 7\./);
-	assert.match(text, /Sessions that do not tell: 2 prompts, turns p50 9, p95 9, max 9\./);
-	assert.match(
-		render(adviceFrom(runs(3)), { width: 80 }),
-		/do not tell whether a person was there: pi does not store it/,
-	);
+	assert.match(text, /^With a person: 1 prompt, turns p50 4, p95 4, max 4\.$/m);
+	assert.match(text, /^Without one: 1 prompt, turns p50 7, p95 7, max 7\.$/m);
+	assert.match(text, /^Not known: 2 prompts, turns p50 9, p95 9, max 9\.$/m);
+	assert.match(render(adviceFrom(runs(3)), { width: 80 }), /^Not known: pi does not store it;/m);
 });
 
 test("what was asked and answered is shown, with the outcomes of these runs", () => {
@@ -261,6 +290,17 @@ test("the shares in docs/advice.md follow from its sums", () => {
 	const rows = [...page.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
 	assert.equal(rows.length, 5);
 	for (const [, limit, beyond, share] of rows) assert.equal(Math.round(Number(beyond) / 3.19), Number(share), limit);
+});
+
+test("docs/advice.md gives the defaults that hold", () => {
+	const titles = { turns: "maxTurns", "tool calls": "maxToolCalls", cost: "maxCost", tokens: "maxTokens" } as const;
+	const keys = { ...titles, time: "maxTime", repeats: "maxRepeats", grace: "grace" } as const;
+	for (const [name, key] of Object.entries(keys)) {
+		const [attended, alone] = [true, false].map((one) => SETTINGS[key].show(defaults(one)[key] as never));
+		assert.ok(page.includes(`\n| ${name} | ${attended} | ${alone} |\n`), name);
+	}
+	const others = KEYS.filter((key) => meterOf(key) !== undefined && !Object.values<string>(keys).includes(key));
+	assert.ok(others.every((key) => [true, false].every((one) => defaults(one)[key] === "unlimited")));
 });
 
 test("docs/advice.md names every field of the advice", () => {

@@ -45,9 +45,13 @@ export function example(): Advice {
 			at: START + i * 10_800_000,
 			outcomes,
 			finished: turns < 20 || i % 4 !== 0,
-			attended: i % 3 === 0 ? true : undefined,
+			attended: [true, false, undefined][i % 3],
 		};
 		return run(turns, turn, fields);
 	});
-	return adviceFrom(all, { turns: 25 }, { sessions: 71, copies: 4, brokenLines: 1, days: 30 });
+	return adviceFrom(
+		all,
+		{ turns: 25 },
+		{ ...{ directory: "~/.pi/agent/sessions", sessions: 71 }, ...{ copies: 4, brokenLines: 1, days: 30 } },
+	);
 }

@@ -97,7 +97,7 @@ for (const { kind, options, turns, toolCalls, requests, stdout, stderr, code, re
 		const records = run.events.filter(({ type }) => type === "entry_appended").map(({ entry }) => entry);
 		assert.deepEqual(
 			records.map((entry) => (entry as { data?: object }).data).filter((data) => data !== undefined && "kind" in data),
-			recorded ? [{ version: 1, ...outcomes(pi)[0] }] : [],
+			recorded ? [{ version: 1, attended: false, ...outcomes(pi)[0] }] : [],
 		);
 		if (kind !== "failed") assert.match(run.stderr, stderr);
 		assert.equal(run.code, code.json);
