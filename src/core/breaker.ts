@@ -36,6 +36,7 @@ import {
 	type Balances,
 	type Busy,
 	type Event,
+	givenAbout,
 	isBusy,
 	isClosed,
 	isTurnOpen,
@@ -46,6 +47,7 @@ import {
 	withMeter,
 	withRun,
 } from "./state.ts";
+import { hasFailed } from "./turn.ts";
 
 /** The gate: nothing passes unless it says `admit`. */
 export function decide(state: State, request: Request): Ruling {
@@ -93,19 +95,20 @@ function transitionRun(state: Busy, event: Event): Step {
 		case "turn_ended":
 			return isTurnOpen(phase.run) ? endTurn(state, phase, event.goesOn, event.concluded === true) : [state, []];
 		case "turn_failed":
-			if (isClosed(state) || (typeof turn === "object" && !isTurnOpen(phase.run))) return [state, []];
+			if (isClosed(state) || hasFailed(turn, "nothing", "message")) return [state, []];
 			return [withRun(state, phase, { turn: { failed: event.message, since: "nothing" } }), []];
 		case "message_entered":
-			if (typeof turn !== "object" || turn.since === "message") return [state, []];
+			if (!hasFailed(turn, "nothing", "retry")) return [state, []];
 			return [withRun(state, phase, { turn: { ...turn, since: "message" } }), []];
 		case "answered":
 			return phase.name === "asking" ? gate.answer(state, phase, event.answer) : [state, []];
 		case "wrap_up_requested":
 			return [phase.name === "running" || phase.name === "asking" ? { ...state, advice: "requested" } : state, []];
-		case "message_lost":
+		case "message_lost": {
 			if (phase.name === "finishing") return [state, [{ type: "synthesize" }]];
-			if (phase.name !== "running" || typeof state.advice !== "object") return [state, []];
-			return [state, [gate.advice(state, state.advice.given)]];
+			const given = givenAbout(state);
+			return [state, phase.name === "running" && given !== undefined ? [gate.advice(state, given)] : []];
+		}
 		case "held":
 			if (phase.name !== "running") return [state, [{ type: "release" }]];
 			return [withRun(balanced(state, event.balances), phase, { isHeld: true }), []];
@@ -222,13 +225,14 @@ export interface Gauge extends Reading {
 
 export type Snapshot = PerMeter<Gauge>;
 
-export function snapshot({ meters, grace, advice }: State): Snapshot {
+export function snapshot(state: State): Snapshot {
+	const { meters, grace } = state;
 	return perMeter((id) => {
 		const { write } = kindOf(id).unit;
 		const outside = (max: Max): Max => (max === "unlimited" ? max : write(max));
 		const { used, limit, remaining, policy } = read(meters[id]);
 		const soft = softLimit(id, meters[id], grace);
-		const advised = typeof advice === "object" && advice.given === id;
+		const advised = givenAbout(state) === id;
 		return {
 			used: write(used),
 			limit: outside(limit),

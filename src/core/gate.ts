@@ -12,6 +12,8 @@ import {
 	type Busy,
 	type BusyStep,
 	type Effect,
+	type Finishing,
+	givenAbout,
 	type In,
 	isBusy,
 	type Ruling,
@@ -22,6 +24,7 @@ import {
 	withMeter,
 	withRun,
 } from "./state.ts";
+import { hasFailed } from "./turn.ts";
 
 /** How many turns the final pass may take before the run is aborted without an answer. */
 export const FINAL_TURNS = 2;
@@ -32,11 +35,9 @@ const POINTED_OUT = 3;
 /** A turn of a run that has started; also without a `turn_ended` before it, so that no turn escapes the count. */
 export function requestTurn(state: Busy): Ruling {
 	const { phase } = state;
-	if (phase.name === "running" || phase.name === "finishing") {
-		const { turn } = phase.run;
-		if (typeof turn === "object" && turn.since === "nothing") {
-			return [withRun(state, phase, { turn: { ...turn, since: "retry" } }), "admit", []];
-		}
+	const { turn } = phase.run;
+	if ((phase.name === "running" || phase.name === "finishing") && hasFailed(turn, "nothing")) {
+		return [withRun(state, phase, { turn: { ...turn, since: "retry" } }), "admit", []];
 	}
 	if (phase.name === "running" && !phase.run.isHeld && isSharing(state)) return [state, "wait", [{ type: "reserve" }]];
 	const [next, effects] = boundary(state);
@@ -110,7 +111,7 @@ export function boundary(state: Busy): BusyStep {
 			return [next, [...release, ...entering(next.phase)]];
 		}
 		case "finishing": {
-			if (!isLastTurn(state)) return [state, []];
+			if (!isLastTurn(phase)) return [state, []];
 			return stop(state, endOf(phase), { type: "abort" });
 		}
 		case "stopped":
@@ -121,8 +122,8 @@ export function boundary(state: Busy): BusyStep {
 }
 
 /** The final pass has no turn left after this one. */
-export function isLastTurn({ phase }: State): boolean {
-	return phase.name === "finishing" && phase.turns >= FINAL_TURNS;
+export function isLastTurn({ turns }: Finishing): boolean {
+	return turns >= FINAL_TURNS;
 }
 
 /** The effects of a phase that begins between two turns. At the call gate the refused call tells the model. */
@@ -201,10 +202,9 @@ function continueRun(state: State, run: Run, id: MeterId): Busy {
 
 /** The new round of a meter has a wrap-up and a streak of its own; a wrap-up that the person asked for is still due. */
 export function restart(state: State, id: MeterId): State {
-	const isAbout = typeof state.advice === "object" && state.advice.given === id;
 	return {
 		...state,
-		advice: isAbout ? "armed" : state.advice,
+		advice: givenAbout(state) === id ? "armed" : state.advice,
 		calls: id === "repeats" ? NO_STREAK : state.calls,
 	};
 }

@@ -19,6 +19,7 @@ import {
 	type Step,
 	type Stopped,
 } from "./state.ts";
+import { hasFailed } from "./turn.ts";
 
 /** The longest pause before a run is refused once more, in seconds. */
 const LONGEST_PAUSE = 30;
@@ -86,7 +87,7 @@ function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
 	const { spent: counts, turn, advised } = phase.run;
 	const spent = { ...counts, advised: advised !== undefined };
 	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
-	if (typeof turn === "object" && turn.since !== "retry") {
+	if (hasFailed(turn, "nothing", "message")) {
 		const { trip = {} } = { trip: undefined, ...phase };
 		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
 	}

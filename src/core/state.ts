@@ -3,21 +3,12 @@ import { type Limit, type Meter, meter, type Policy } from "./limit.ts";
 import { type AmountId, type Call, type Gate, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import type { Outcome, Spent, Trip, Verdict } from "./outcome.ts";
 import { NO_STREAK, type Streak } from "./streak.ts";
-
-/** A turn whose request failed; `failed` is the reason. */
-export interface FailedTurn {
-	readonly failed: string;
-	/**
-	 * `nothing`: the next turn repeats it, which is neither counted nor gated. `retry`: it is being repeated. `message`:
-	 * a message entered the conversation, so the turn that is about to start, or has just started, is a new one.
-	 */
-	readonly since: "nothing" | "retry" | "message";
-}
+import { hasFailed, type Turn } from "./turn.ts";
 
 /** The run in progress. */
 export interface Run {
 	readonly spent: Spent;
-	readonly turn: "ended" | "open" | FailedTurn;
+	readonly turn: Turn;
 	/** A yes admits one request past each of these meters, whatever its limit: so a limit of 0 can go on. */
 	readonly passes: readonly MeterId[];
 	/** The meter that the wrap-up was about, since the last continuation. */
@@ -224,16 +215,18 @@ export function isClosed({ phase }: State): boolean {
 
 /** A turn is under way: its end has not been reported. */
 export function isTurnOpen({ turn }: Run): boolean {
-	return turn === "open" || isRetry(turn);
+	return turn === "open" || hasFailed(turn, "retry");
 }
 
 /** A failed turn is being repeated. */
 export function isRetrying({ phase }: State): boolean {
-	return phase.name !== "idle" && isRetry(phase.run.turn);
+	return phase.name !== "idle" && hasFailed(phase.run.turn, "retry");
 }
 
-function isRetry(turn: Run["turn"]): boolean {
-	return typeof turn === "object" && turn.since === "retry";
+/** The meter that the wrap-up of this round was about, if it was given. */
+export function givenAbout({ advice }: State): MeterId | undefined {
+	// Stryker disable next-line ConditionalExpression: advice that is a word has no `given` at run time either.
+	return typeof advice === "object" ? advice.given : undefined;
 }
 
 export function withRun<P extends Active>(state: State, phase: P, change: Partial<Run>): In<P> {
