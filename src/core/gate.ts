@@ -1,9 +1,8 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
-import { bound, grant, grantMore, isReached, read, softLimit, toNumber } from "./limit.ts";
+import { bound, grant, grantMore, isLimited, isReached, read, softLimit, toNumber } from "./limit.ts";
 import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
-import { endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
-import type { Verdict } from "./outcome.ts";
+import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
 import {
 	type Active,
@@ -21,6 +20,7 @@ import {
 	type Running,
 	type State,
 	type Step,
+	type Stopped,
 	withMeter,
 	withRun,
 } from "./state.ts";
@@ -49,17 +49,13 @@ export function requestTurn(state: Busy): Ruling {
 		case "asking":
 			return [next, "wait", effects];
 		case "stopped":
-			return [
-				withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }),
-				"abort",
-				effects.filter(({ type }) => type === "release"),
-			];
+			return [withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }), "abort", []];
 	}
 }
 
 /** A shared limit has a say in every turn. */
 function isSharing({ meters }: State): boolean {
-	return SHARED.some((id) => meters[id].limit.max !== "unlimited");
+	return SHARED.some((id) => isLimited(meters[id]));
 }
 
 export function requestCall(before: State, call: Call): Ruling {
@@ -106,9 +102,8 @@ export function boundary(state: Busy): BusyStep {
 			if (!phase.run.isHeld && SHARED.some((id) => isReached(state.meters[id]))) return [state, []];
 			const id = reached(state, phase.run, "turn");
 			if (id === undefined) return adviseIfDue(state, phase);
-			const next = atLimit(state, { ...phase.run, isHeld: false }, id, "turn");
-			const release: readonly Effect[] = phase.run.isHeld ? [{ type: "release" }] : [];
-			return [next, [...release, ...entering(next.phase)]];
+			const next = atLimit(state, phase.run, id, "turn");
+			return [next, entering(next.phase)];
 		}
 		case "finishing": {
 			if (!isLastTurn(phase)) return [state, []];
@@ -127,7 +122,7 @@ export function isLastTurn({ turns }: Finishing): boolean {
 }
 
 /** The effects of a phase that begins between two turns. At the call gate the refused call tells the model. */
-function entering(phase: Exclude<Active, Running>): readonly Effect[] {
+export function entering(phase: Exclude<Active, Running>): readonly Effect[] {
 	switch (phase.name) {
 		case "asking":
 			return [{ type: "ask", meter: phase.meter }];
@@ -153,7 +148,8 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 	const { run, meter, gate, unreachable } = phase;
 	if (unreachable !== undefined && given !== "wrap_up") {
 		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
-		return stop({ ...state, phase }, brokenBy(unreachable), { type: "abort" });
+		const stopped: Stopped = { name: "stopped", run: { ...run, wasAsked: true }, verdict: brokenBy(unreachable) };
+		return [{ ...state, phase: stopped }, entering(stopped)];
 	}
 	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
 	const policy = given === "wrap_up" ? "synthesize" : state.meters[meter].limit.policy;
@@ -169,30 +165,6 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 function goOn(state: State, { spent, ...run }: Run): In<Running> {
 	const more = { ...spent, continuations: spent.continuations + 1 };
 	return { ...state, phase: { name: "running", run: { ...run, spent: more } } };
-}
-
-/** The ledger has no room for the next turn. */
-export function fill(state: State, phase: Active, id: MeterId): Step {
-	if (phase.name !== "running") return [state, []];
-	const next = atLimit(state, phase.run, id, "turn");
-	// The turn that waits is requested again, and aborted then.
-	return [next, next.phase.name === "stopped" ? [] : entering(next.phase)];
-}
-
-/** The ledger cannot be used: closed, unless the person goes on without it. */
-export function closeWithout(state: Busy, message: string): Step {
-	const { phase } = state;
-	if (phase.name !== "running") return [state, []];
-	const { run } = phase;
-	const meter = SHARED.find((id) => state.meters[id].limit.max !== "unlimited");
-	if (meter === undefined || run.isWaived) return [withRun(state, phase, { isHeld: true }), []];
-	if (!canAsk(state, run, meter)) return stop(state, brokenBy(message), { type: "abort" });
-	const asking: Asking = { name: "asking", run, meter, gate: "turn", unreachable: message };
-	return [{ ...state, phase: asking }, entering(asking)];
-}
-
-function brokenBy(message: string): Verdict {
-	return { kind: "failed", by: "breaker", message };
 }
 
 function continueRun(state: State, run: Run, id: MeterId): Busy {
@@ -221,12 +193,12 @@ function isBarred({ woken, spent }: Run): boolean {
 }
 
 /** Somebody can be asked, and can grant more. */
-function canAsk({ attended, isMember }: State, run: Run, id: MeterId): boolean {
+export function canAsk({ attended, isMember }: State, run: Run, id: MeterId): boolean {
 	return attended && !isBarred(run) && !(isMember && isShared(id));
 }
 
 /** Asking, or the policy's next phase where nobody can be asked. */
-function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): In<Asking | Halted> {
+export function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): In<Asking | Halted> {
 	if (canAsk(state, run, id)) return { ...state, phase: { name: "asking", run, meter: id, gate, call } };
 	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }, state.meters[id].limit.policy);
 }

@@ -65,13 +65,20 @@ export function stop(state: Busy, verdict: Verdict, ...effects: Effect[]): BusyS
 /** The session ends, whatever is under way. */
 export function shutDown(state: Busy): Step {
 	const { phase } = state;
-	const verdict: Verdict =
-		phase.name === "asking"
-			? { kind: "declined", answered: false, ...trip(state, phase.meter) }
-			: { kind: "interrupted" };
+	const verdict = phase.name === "asking" ? unanswered(state, phase) : ({ kind: "interrupted" } as const);
 	const [stopped, effects] = stop(state, verdict, { type: "abort" });
 	const [settled, end] = settle(stopped, stopped.phase as Exclude<Active, Asking>);
 	return [settled, [...effects, ...end]];
+}
+
+function unanswered(state: State, { meter, unreachable }: Asking): Verdict {
+	if (unreachable !== undefined) return brokenBy(unreachable);
+	return { kind: "declined", answered: false, ...trip(state, meter) };
+}
+
+/** What the breaker needs cannot be used. */
+export function brokenBy(message: string): Verdict {
+	return { kind: "failed", by: "breaker", message };
 }
 
 export function settle(state: State, phase: Exclude<Active, Asking>): Step {

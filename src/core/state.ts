@@ -17,7 +17,7 @@ export interface Run {
 	readonly lastCall?: Call | undefined;
 	/** Nobody prompted after the last run was stopped at a limit; the number of runs refused since then. */
 	readonly woken?: number | undefined;
-	/** It was stopped while a question was open. */
+	/** It was stopped while a question was open, or without the ledger: nobody is asked again before a prompt. */
 	readonly wasAsked: boolean;
 	/** Turns of this run that the gate aborted. */
 	readonly refusals: number;
@@ -98,7 +98,10 @@ export type Busy = In<Active>;
 /** A person's word on a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
 export type Answer = "yes" | "wrap_up" | "no" | "none";
 
-/** By shared meter that is limited: what is used or held, and the limit with all that was granted. */
+/**
+ * By shared meter that is limited: what is used, or held by others, and the limit with all that was granted. A turn
+ * counts from its admission, so what is held for one that has not begun is left out.
+ */
 export type Balances = Readonly<Partial<PerMeter<{ readonly used: number; readonly cap: number }>>>;
 
 /** Something that must not happen without a decision. The first turn of a run starts the run. */
