@@ -6,9 +6,9 @@
  */
 import * as gate from "./gate.ts";
 import {
-	balance,
 	beginsWithRun,
-	bound,
+	isCounted,
+	isLimited,
 	isReached,
 	type Meter,
 	raise,
@@ -30,12 +30,13 @@ import {
 	type PerRunMeter,
 	perRunMeter,
 } from "./meters.ts";
+import * as share from "./share.ts";
 import { settle, shutDown, start, stop, trip } from "./run.ts";
 import {
 	type Active,
-	type Balances,
 	type Busy,
 	type Event,
+	givenAbout,
 	isBusy,
 	isClosed,
 	isTurnOpen,
@@ -46,19 +47,34 @@ import {
 	withMeter,
 	withRun,
 } from "./state.ts";
+import { hasFailed } from "./turn.ts";
 
 /** The gate: nothing passes unless it says `admit`. */
 export function decide(state: State, request: Request): Ruling {
+	const [next, decision, effects] = ruling(state, request);
+	const [after, releases] = share.letGo(state, next);
+	return [after, decision, [...releases, ...effects]];
+}
+
+/** Total: an event that has no place in the present state gives back the same state and no effects. */
+export function transition(state: State, event: Event): Step {
+	const [next, effects] = step(state, event);
+	const [after, releases] = share.letGo(state, next);
+	return [after, [...releases, ...effects]];
+}
+
+function ruling(state: State, request: Request): Ruling {
 	switch (request.type) {
-		case "turn_requested":
-			return gate.requestTurn(start(state));
+		case "turn_requested": {
+			const [next, decision, effects] = gate.requestTurn(start(state));
+			return [next, decision, [...share.keepPromises(state), ...effects]];
+		}
 		case "tool_call_requested":
 			return gate.requestCall(state, request.call);
 	}
 }
 
-/** Total: an event that has no place in the present state gives back the same state and no effects. */
-export function transition(state: State, event: Event): Step {
+function step(state: State, event: Event): Step {
 	const { phase } = state;
 	switch (event.type) {
 		case "prompted":
@@ -78,7 +94,13 @@ export function transition(state: State, event: Event): Step {
 		case "exempt_set":
 			return [{ ...state, exempt: event.exempt }, []];
 		case "balanced":
-			return [balanced(state, event.balances), []];
+			return [share.balanced(state, event.balances), []];
+		case "held":
+			return share.hold(state, event.balances);
+		case "filled":
+			return share.fill(state, event.meter, event.balances);
+		case "unreachable":
+			return share.closeWithout(state, event.message);
 		case "counted":
 			return [phase.name === "idle" ? recount(state, event.used) : state, []];
 		default:
@@ -93,26 +115,20 @@ function transitionRun(state: Busy, event: Event): Step {
 		case "turn_ended":
 			return isTurnOpen(phase.run) ? endTurn(state, phase, event.goesOn, event.concluded === true) : [state, []];
 		case "turn_failed":
-			if (isClosed(state) || (typeof turn === "object" && !isTurnOpen(phase.run))) return [state, []];
+			if (isClosed(state) || hasFailed(turn, "nothing", "message")) return [state, []];
 			return [withRun(state, phase, { turn: { failed: event.message, since: "nothing" } }), []];
 		case "message_entered":
-			if (typeof turn !== "object" || turn.since === "message") return [state, []];
+			if (!hasFailed(turn, "nothing", "retry")) return [state, []];
 			return [withRun(state, phase, { turn: { ...turn, since: "message" } }), []];
 		case "answered":
 			return phase.name === "asking" ? gate.answer(state, phase, event.answer) : [state, []];
 		case "wrap_up_requested":
 			return [phase.name === "running" || phase.name === "asking" ? { ...state, advice: "requested" } : state, []];
-		case "message_lost":
+		case "message_lost": {
 			if (phase.name === "finishing") return [state, [{ type: "synthesize" }]];
-			if (phase.name !== "running" || typeof state.advice !== "object") return [state, []];
-			return [state, [gate.advice(state, state.advice.given)]];
-		case "held":
-			if (phase.name !== "running") return [state, [{ type: "release" }]];
-			return [withRun(balanced(state, event.balances), phase, { isHeld: true }), []];
-		case "filled":
-			return gate.fill(balanced(state, event.balances), phase, event.meter);
-		case "unreachable":
-			return gate.closeWithout(state, event.message);
+			const given = givenAbout(state);
+			return [state, phase.name === "running" && given !== undefined ? [gate.advice(state, given)] : []];
+		}
 		case "ran_out":
 			return runOut(state, event.meter);
 		case "interrupted":
@@ -142,8 +158,8 @@ function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolea
 function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
 	const charged: Partial<PerRunMeter<number>> = amounts;
-	const used = (id: MeterId): number => state.meters[id].used + (isShared(id) ? 0 : (charged[kindOf(id).of] ?? 0));
-	const meters = perMeter((id) => ({ ...state.meters[id], used: used(id) }));
+	const by = (id: MeterId): number => (isCounted(id, state.meters[id]) ? (charged[kindOf(id).of] ?? 0) : 0);
+	const meters = perMeter((id) => ({ ...state.meters[id], used: state.meters[id].used + by(id) }));
 	if (phase.name === "idle") return { ...state, meters };
 	const { spent } = phase.run;
 	const sum = perRunMeter((id) => spent[id] + (charged[id] ?? 0));
@@ -152,17 +168,6 @@ function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>
 
 function recount(state: State, used: Readonly<Partial<PerMeter<number>>>): State {
 	return { ...state, meters: perMeter((id) => ({ ...state.meters[id], used: used[id] ?? state.meters[id].used })) };
-}
-
-function balanced(state: State, balances: Balances): State {
-	const meters = perMeter((id) => {
-		const { used, cap } = balances[id] ?? {};
-		const isLimited = state.meters[id].limit.max !== "unlimited";
-		return used === undefined || cap === undefined || !isLimited
-			? state.meters[id]
-			: balance(state.meters[id], used, cap);
-	});
-	return { ...state, meters };
 }
 
 /** Cuts off what is under way, where nobody can be asked and no answer is due. What is under way is counted already. */
@@ -183,7 +188,7 @@ function changeLimit(state: State, id: MeterId, max: Max): Step {
 
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
-	if (bound(state.meters[id]) === "unlimited") return [state, []];
+	if (!isLimited(state.meters[id]) || (state.isMember && isShared(id))) return [state, []];
 	if (phase.name === "idle" && beginsWithRun(id)) return setLimit(state, id, state.meters[id], phase.promised[id] + by);
 	const [next, effects] = setLimit(state, id, raise(state.meters[id], by), 0);
 	return [next, isShared(id) ? [{ type: "raise", meter: id, by }, ...effects] : effects];
@@ -222,13 +227,14 @@ export interface Gauge extends Reading {
 
 export type Snapshot = PerMeter<Gauge>;
 
-export function snapshot({ meters, grace, advice }: State): Snapshot {
+export function snapshot(state: State): Snapshot {
+	const { meters, grace } = state;
 	return perMeter((id) => {
 		const { write } = kindOf(id).unit;
 		const outside = (max: Max): Max => (max === "unlimited" ? max : write(max));
 		const { used, limit, remaining, policy } = read(meters[id]);
 		const soft = softLimit(id, meters[id], grace);
-		const advised = typeof advice === "object" && advice.given === id;
+		const advised = givenAbout(state) === id;
 		return {
 			used: write(used),
 			limit: outside(limit),

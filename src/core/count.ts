@@ -1,6 +1,6 @@
 /** Counting: what a request adds to the meters, once the gate has admitted it. */
-import { isOfRound, type Meter } from "./limit.ts";
-import { type Call, concerns, type Gate, isShared, kindOf, type MeterId, perMeter, perRunMeter } from "./meters.ts";
+import { isCounted, isOfRound, type Meter } from "./limit.ts";
+import { type Call, concerns, type Gate, kindOf, type MeterId, perMeter, perRunMeter } from "./meters.ts";
 import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
 import { extend, NO_STREAK, repetitions } from "./streak.ts";
 
@@ -15,7 +15,7 @@ export function countTurn(state: State, phase: Running): State {
 	return countAdmitted(known, phase, "turn", undefined, { turn: "open", isHeld: false });
 }
 
-/** The final pass comes on top of a round's limit: it counts for the run and for the session, not for the round. */
+/** The final pass comes on top of a round's limit: it counts for the run and for all that is wider, not for the round. */
 export function countFinalTurn(state: State, phase: Finishing): State {
 	const meters = perMeter((id) => (isOfRound(id) ? state.meters[id] : counted(state, id, "turn", undefined)));
 	const spent = addTo(phase.run.spent, state, "turn", undefined);
@@ -41,7 +41,7 @@ export function count(state: State, gate: Gate, call: Call | undefined): State {
 /** The meter, one request later. */
 function counted(state: State, id: MeterId, gate: Gate, call: Call | undefined): Meter {
 	const meter = state.meters[id];
-	const isOne = kindOf(id).known === "before" && !isShared(id) && isCheckedFor(state, id, gate, call);
+	const isOne = kindOf(id).known === "before" && isCounted(id, meter) && isCheckedFor(state, id, gate, call);
 	return isOne ? { ...meter, used: meter.used + 1 } : meter;
 }
 

@@ -1,9 +1,8 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
-import { bound, grant, grantMore, isReached, read, softLimit, toNumber } from "./limit.ts";
+import { bound, grant, grantMore, isLimited, isReached, read, softLimit, toNumber } from "./limit.ts";
 import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
-import { endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
-import type { Verdict } from "./outcome.ts";
+import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
 import {
 	type Active,
@@ -12,6 +11,8 @@ import {
 	type Busy,
 	type BusyStep,
 	type Effect,
+	type Finishing,
+	givenAbout,
 	type In,
 	isBusy,
 	type Ruling,
@@ -19,9 +20,11 @@ import {
 	type Running,
 	type State,
 	type Step,
+	type Stopped,
 	withMeter,
 	withRun,
 } from "./state.ts";
+import { hasFailed } from "./turn.ts";
 
 /** How many turns the final pass may take before the run is aborted without an answer. */
 export const FINAL_TURNS = 2;
@@ -32,11 +35,9 @@ const POINTED_OUT = 3;
 /** A turn of a run that has started; also without a `turn_ended` before it, so that no turn escapes the count. */
 export function requestTurn(state: Busy): Ruling {
 	const { phase } = state;
-	if (phase.name === "running" || phase.name === "finishing") {
-		const { turn } = phase.run;
-		if (typeof turn === "object" && turn.since === "nothing") {
-			return [withRun(state, phase, { turn: { ...turn, since: "retry" } }), "admit", []];
-		}
+	const { turn } = phase.run;
+	if ((phase.name === "running" || phase.name === "finishing") && hasFailed(turn, "nothing")) {
+		return [withRun(state, phase, { turn: { ...turn, since: "retry" } }), "admit", []];
 	}
 	if (phase.name === "running" && !phase.run.isHeld && isSharing(state)) return [state, "wait", [{ type: "reserve" }]];
 	const [next, effects] = boundary(state);
@@ -48,17 +49,13 @@ export function requestTurn(state: Busy): Ruling {
 		case "asking":
 			return [next, "wait", effects];
 		case "stopped":
-			return [
-				withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }),
-				"abort",
-				effects.filter(({ type }) => type === "release"),
-			];
+			return [withRun(next, next.phase, { refusals: next.phase.run.refusals + 1 }), "abort", []];
 	}
 }
 
 /** A shared limit has a say in every turn. */
 function isSharing({ meters }: State): boolean {
-	return SHARED.some((id) => meters[id].limit.max !== "unlimited");
+	return SHARED.some((id) => isLimited(meters[id]));
 }
 
 export function requestCall(before: State, call: Call): Ruling {
@@ -105,12 +102,11 @@ export function boundary(state: Busy): BusyStep {
 			if (!phase.run.isHeld && SHARED.some((id) => isReached(state.meters[id]))) return [state, []];
 			const id = reached(state, phase.run, "turn");
 			if (id === undefined) return adviseIfDue(state, phase);
-			const next = atLimit(state, { ...phase.run, isHeld: false }, id, "turn");
-			const release: readonly Effect[] = phase.run.isHeld ? [{ type: "release" }] : [];
-			return [next, [...release, ...entering(next.phase)]];
+			const next = atLimit(state, phase.run, id, "turn");
+			return [next, entering(next.phase)];
 		}
 		case "finishing": {
-			if (!isLastTurn(state)) return [state, []];
+			if (!isLastTurn(phase)) return [state, []];
 			return stop(state, endOf(phase), { type: "abort" });
 		}
 		case "stopped":
@@ -121,12 +117,12 @@ export function boundary(state: Busy): BusyStep {
 }
 
 /** The final pass has no turn left after this one. */
-export function isLastTurn({ phase }: State): boolean {
-	return phase.name === "finishing" && phase.turns >= FINAL_TURNS;
+export function isLastTurn({ turns }: Finishing): boolean {
+	return turns >= FINAL_TURNS;
 }
 
 /** The effects of a phase that begins between two turns. At the call gate the refused call tells the model. */
-function entering(phase: Exclude<Active, Running>): readonly Effect[] {
+export function entering(phase: Exclude<Active, Running>): readonly Effect[] {
 	switch (phase.name) {
 		case "asking":
 			return [{ type: "ask", meter: phase.meter }];
@@ -152,7 +148,8 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 	const { run, meter, gate, unreachable } = phase;
 	if (unreachable !== undefined && given !== "wrap_up") {
 		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
-		return stop({ ...state, phase }, brokenBy(unreachable), { type: "abort" });
+		const stopped: Stopped = { name: "stopped", run: { ...run, wasAsked: true }, verdict: brokenBy(unreachable) };
+		return [{ ...state, phase: stopped }, entering(stopped)];
 	}
 	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
 	const policy = given === "wrap_up" ? "synthesize" : state.meters[meter].limit.policy;
@@ -170,30 +167,6 @@ function goOn(state: State, { spent, ...run }: Run): In<Running> {
 	return { ...state, phase: { name: "running", run: { ...run, spent: more } } };
 }
 
-/** The ledger has no room for the next turn. */
-export function fill(state: State, phase: Active, id: MeterId): Step {
-	if (phase.name !== "running") return [state, []];
-	const next = atLimit(state, phase.run, id, "turn");
-	// The turn that waits is requested again, and aborted then.
-	return [next, next.phase.name === "stopped" ? [] : entering(next.phase)];
-}
-
-/** The ledger cannot be used: closed, unless the person goes on without it. */
-export function closeWithout(state: Busy, message: string): Step {
-	const { phase } = state;
-	if (phase.name !== "running") return [state, []];
-	const { run } = phase;
-	const meter = SHARED.find((id) => state.meters[id].limit.max !== "unlimited");
-	if (meter === undefined || run.isWaived) return [withRun(state, phase, { isHeld: true }), []];
-	if (!canAsk(state, run, meter)) return stop(state, brokenBy(message), { type: "abort" });
-	const asking: Asking = { name: "asking", run, meter, gate: "turn", unreachable: message };
-	return [{ ...state, phase: asking }, entering(asking)];
-}
-
-function brokenBy(message: string): Verdict {
-	return { kind: "failed", by: "breaker", message };
-}
-
 function continueRun(state: State, run: Run, id: MeterId): Busy {
 	const next = withMeter(restart(state, id), id, grantMore(id, state.meters[id]));
 	return goOn(next, { ...run, passes: [...run.passes, id], advised: undefined });
@@ -201,10 +174,9 @@ function continueRun(state: State, run: Run, id: MeterId): Busy {
 
 /** The new round of a meter has a wrap-up and a streak of its own; a wrap-up that the person asked for is still due. */
 export function restart(state: State, id: MeterId): State {
-	const isAbout = typeof state.advice === "object" && state.advice.given === id;
 	return {
 		...state,
-		advice: isAbout ? "armed" : state.advice,
+		advice: givenAbout(state) === id ? "armed" : state.advice,
 		calls: id === "repeats" ? NO_STREAK : state.calls,
 	};
 }
@@ -221,12 +193,12 @@ function isBarred({ woken, spent }: Run): boolean {
 }
 
 /** Somebody can be asked, and can grant more. */
-function canAsk({ attended, isMember }: State, run: Run, id: MeterId): boolean {
+export function canAsk({ attended, isMember }: State, run: Run, id: MeterId): boolean {
 	return attended && !isBarred(run) && !(isMember && isShared(id));
 }
 
 /** Asking, or the policy's next phase where nobody can be asked. */
-function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): In<Asking | Halted> {
+export function atLimit(state: State, run: Run, id: MeterId, gate: Gate, call?: Call): In<Asking | Halted> {
 	if (canAsk(state, run, id)) return { ...state, phase: { name: "asking", run, meter: id, gate, call } };
 	return nobodyContinues(state, run, { kind: "exhausted", ...trip(state, id) }, state.meters[id].limit.policy);
 }

@@ -7,3 +7,4 @@ export type * from "./outcome.ts";
 export { limitActed, publish, stoppedByLimit } from "./outcome.ts";
 export { pauseBeforeRefusal, refusalsInARow } from "./run.ts";
 export * from "./state.ts";
+export type * from "./turn.ts";

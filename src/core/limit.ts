@@ -1,5 +1,5 @@
 /** A bound, its policy, and what one round has spent of it. */
-import { kindOf, type Max, type MeterId } from "./meters.ts";
+import { isShared, kindOf, type Max, type MeterId } from "./meters.ts";
 
 /** The choice when a limit is reached and nobody continues. */
 export type Policy = "abort" | "synthesize";
@@ -12,11 +12,11 @@ export interface Limit {
 	readonly policy: Policy;
 }
 
-/** What the current round has spent of one limit. */
+/** What the current round, or the wider scope of the limit, has spent of it. */
 export interface Meter {
 	readonly limit: Limit;
 	readonly used: number;
-	/** Granted on top of the limit, for this round only. */
+	/** Granted on top of the limit, in this round or scope; less than 0 where the ledger's limit is lower than ours. */
 	readonly extra: number;
 }
 
@@ -45,6 +45,15 @@ export function meter(limit: Limit): Meter {
 /** The bound of this round. */
 export function bound({ limit, extra }: Meter): Max {
 	return limit.max === "unlimited" ? "unlimited" : limit.max + extra;
+}
+
+export function isLimited({ limit }: Meter): boolean {
+	return limit.max !== "unlimited";
+}
+
+/** Only the ledger knows what others spend, and nobody asks it about what is not limited. */
+export function isCounted(id: MeterId, meter: Meter): boolean {
+	return !isShared(id) || isLimited(meter);
 }
 
 /** N means N: the request after the N-th meets the gate. */
@@ -92,8 +101,8 @@ export function grantMore(id: MeterId, meter: Meter): Meter {
 	return isOfRound(id) ? refill(id, meter, 0) : raise(meter, toNumber(grant(id, meter)));
 }
 
-/** The ledger's last word; `cap` is the limit with all that was granted. */
-export function balance({ limit }: Meter, used: number, cap: number): Meter {
+/** The ledger's last word on a limited meter; `cap` is the limit with all that was granted. */
+export function balance({ limit }: Meter, { used, cap }: { readonly used: number; readonly cap: number }): Meter {
 	return { limit, used, extra: cap - toNumber(limit.max) };
 }
 

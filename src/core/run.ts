@@ -19,6 +19,7 @@ import {
 	type Step,
 	type Stopped,
 } from "./state.ts";
+import { hasFailed } from "./turn.ts";
 
 /** The longest pause before a run is refused once more, in seconds. */
 const LONGEST_PAUSE = 30;
@@ -64,13 +65,20 @@ export function stop(state: Busy, verdict: Verdict, ...effects: Effect[]): BusyS
 /** The session ends, whatever is under way. */
 export function shutDown(state: Busy): Step {
 	const { phase } = state;
-	const verdict: Verdict =
-		phase.name === "asking"
-			? { kind: "declined", answered: false, ...trip(state, phase.meter) }
-			: { kind: "interrupted" };
+	const verdict = phase.name === "asking" ? unanswered(state, phase) : ({ kind: "interrupted" } as const);
 	const [stopped, effects] = stop(state, verdict, { type: "abort" });
 	const [settled, end] = settle(stopped, stopped.phase as Exclude<Active, Asking>);
 	return [settled, [...effects, ...end]];
+}
+
+function unanswered(state: State, { meter, unreachable }: Asking): Verdict {
+	if (unreachable !== undefined) return brokenBy(unreachable);
+	return { kind: "declined", answered: false, ...trip(state, meter) };
+}
+
+/** What the breaker needs cannot be used. */
+export function brokenBy(message: string): Verdict {
+	return { kind: "failed", by: "breaker", message };
 }
 
 export function settle(state: State, phase: Exclude<Active, Asking>): Step {
@@ -86,7 +94,7 @@ function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
 	const { spent: counts, turn, advised } = phase.run;
 	const spent = { ...counts, advised: advised !== undefined };
 	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
-	if (typeof turn === "object" && turn.since !== "retry") {
+	if (hasFailed(turn, "nothing", "message")) {
 		const { trip = {} } = { trip: undefined, ...phase };
 		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
 	}

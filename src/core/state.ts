@@ -3,21 +3,12 @@ import { type Limit, type Meter, meter, type Policy } from "./limit.ts";
 import { type AmountId, type Call, type Gate, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import type { Outcome, Spent, Trip, Verdict } from "./outcome.ts";
 import { NO_STREAK, type Streak } from "./streak.ts";
-
-/** A turn whose request failed; `failed` is the reason. */
-export interface FailedTurn {
-	readonly failed: string;
-	/**
-	 * `nothing`: the next turn repeats it, which is neither counted nor gated. `retry`: it is being repeated. `message`:
-	 * a message entered the conversation, so the turn that is about to start, or has just started, is a new one.
-	 */
-	readonly since: "nothing" | "retry" | "message";
-}
+import { hasFailed, type Turn } from "./turn.ts";
 
 /** The run in progress. */
 export interface Run {
 	readonly spent: Spent;
-	readonly turn: "ended" | "open" | FailedTurn;
+	readonly turn: Turn;
 	/** A yes admits one request past each of these meters, whatever its limit: so a limit of 0 can go on. */
 	readonly passes: readonly MeterId[];
 	/** The meter that the wrap-up was about, since the last continuation. */
@@ -26,7 +17,7 @@ export interface Run {
 	readonly lastCall?: Call | undefined;
 	/** Nobody prompted after the last run was stopped at a limit; the number of runs refused since then. */
 	readonly woken?: number | undefined;
-	/** It was stopped while a question was open. */
+	/** It was stopped while a question was open, or without the ledger: nobody is asked again before a prompt. */
 	readonly wasAsked: boolean;
 	/** Turns of this run that the gate aborted. */
 	readonly refusals: number;
@@ -107,7 +98,10 @@ export type Busy = In<Active>;
 /** A person's word on a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
 export type Answer = "yes" | "wrap_up" | "no" | "none";
 
-/** By shared meter that is limited: what is used or held, and the limit with all that was granted. */
+/**
+ * By shared meter that is limited: what is used, or held by others, and the limit with all that was granted. A turn
+ * counts from its admission, so what is held for one that has not begun is left out.
+ */
 export type Balances = Readonly<Partial<PerMeter<{ readonly used: number; readonly cap: number }>>>;
 
 /** Something that must not happen without a decision. The first turn of a run starts the run. */
@@ -224,16 +218,18 @@ export function isClosed({ phase }: State): boolean {
 
 /** A turn is under way: its end has not been reported. */
 export function isTurnOpen({ turn }: Run): boolean {
-	return turn === "open" || isRetry(turn);
+	return turn === "open" || hasFailed(turn, "retry");
 }
 
 /** A failed turn is being repeated. */
 export function isRetrying({ phase }: State): boolean {
-	return phase.name !== "idle" && isRetry(phase.run.turn);
+	return phase.name !== "idle" && hasFailed(phase.run.turn, "retry");
 }
 
-function isRetry(turn: Run["turn"]): boolean {
-	return typeof turn === "object" && turn.since === "retry";
+/** The meter that the wrap-up of this round was about, if it was given. */
+export function givenAbout({ advice }: State): MeterId | undefined {
+	// Stryker disable next-line ConditionalExpression: advice that is a word has no `given` at run time either.
+	return typeof advice === "object" ? advice.given : undefined;
 }
 
 export function withRun<P extends Active>(state: State, phase: P, change: Partial<Run>): In<P> {

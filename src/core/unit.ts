@@ -39,6 +39,9 @@ const MILLION = 1_000_000;
 /** A whole number of millionths up to here is exact. */
 const MAX_DOLLARS = 1_000_000_000;
 
+/** The largest amount that two digits do not round to a cent. */
+const BELOW_CENT = 9_949;
+
 /** At most nine digits before the point: below `MAX_DOLLARS`. */
 const AMOUNT = /^\$?(\d{1,9}(?:\.\d+)?)$/;
 
@@ -55,9 +58,11 @@ export const DOLLARS: Unit = {
 		return digits === undefined ? text : Number(digits);
 	},
 	expected: "dollars such as 2.50 or $2.50",
-	// Of less than a cent the digits that tell something.
-	show: (counted) =>
-		`$${counted > 0 && counted < MILLION / 100 ? Number((counted / MILLION).toPrecision(2)) : (counted / MILLION).toFixed(2)}`,
+	show: (counted) => {
+		const dollars = counted / MILLION;
+		// Of less than a cent the digits that tell something.
+		return `$${counted > 0 && counted <= BELOW_CENT ? Number(dollars.toPrecision(2)) : dollars.toFixed(2)}`;
+	},
 	schema: [
 		{ type: "number", minimum: 0, maximum: MAX_DOLLARS },
 		{ type: "string", pattern: AMOUNT.source },

@@ -58,13 +58,13 @@ export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
 	return id;
 }
 
-/** What is held counts as used: it has most likely left. */
-export function balancesOf(readings: readonly Reading[], meters: Meters): Balances {
+/** What is held counts as used, because it has most likely left; `own`: but for a turn that has not begun. */
+export function balancesOf(readings: readonly Reading[], meters: Meters, own: Amounts = {}): Balances {
 	const known = readings.flatMap((reading) =>
 		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {
 			const id = idOf(reading, meter);
 			const isLimited = id !== undefined && meters[id].limit.max !== "unlimited" && cap !== "unlimited";
-			return isLimited ? [[id, { used: used + held, cap }] as const] : [];
+			return isLimited ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
 		}),
 	);
 	return Object.fromEntries(known);

@@ -34,7 +34,7 @@ export function unansweredMessage(session: Session, message: Assistant): Assista
 		// Pi decides by the provider's text whether it repeats the request.
 		return { ...message, errorMessage: `${message.errorMessage ?? "The request failed."} [pi-turn-limit: ${limit}.]` };
 	}
-	if (!isLastTurn(state) || message.content.some(({ type }) => type === "toolCall")) return undefined;
+	if (!isLastTurn(phase) || message.content.some(({ type }) => type === "toolCall")) return undefined;
 	if (telling.answer !== undefined) return sayAgain(session, message, telling.answer);
 	const line = lineOf(session, outcomeOf(phase, { kind: "exhausted", ...phase.trip }));
 	return line === undefined ? undefined : withReason(session, message, line);

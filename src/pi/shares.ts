@@ -71,9 +71,10 @@ export class Shares {
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 			await this.#join(ledger, accounts, meters);
 			for (;;) {
-				const made = await ledger.reserve(id, accounts, { ...this.#dearest, turns: 1 }, LEASE);
+				const amounts = { ...this.#dearest, turns: 1 };
+				const made = await ledger.reserve(id, accounts, amounts, LEASE);
+				if (made.granted) return { type: "held", balances: balancesOf(made.readings, meters, amounts) };
 				const balances = balancesOf(made.readings, meters);
-				if (made.granted) return { type: "held", balances };
 				if (made.spent) {
 					this.#turn = undefined;
 					this.#full = made.full.account;

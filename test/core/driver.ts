@@ -24,12 +24,14 @@ import {
 	type Request,
 	type State,
 } from "../../src/core/state.ts";
+import { Ledger } from "./ledger.ts";
 
 /** Limits by meter; a meter without one has the default of programs. */
 export type Given = Partial<PerMeter<Max>> & {
 	policy?: Policy;
 	grace?: number;
 	attended?: boolean;
+	isMember?: boolean;
 };
 
 /** The effects of a request, and its decision at the end. */
@@ -38,24 +40,38 @@ export type Said = Effect | Decision;
 /** A breaker in the hands of a test. */
 export class Driver {
 	state: State;
+	/** It hears of everything that it has to know; `request` has it answer. */
+	readonly ledger = new Ledger();
 
-	constructor({ policy = "abort", grace = 0, attended = false, ...limits }: Given = {}) {
+	constructor({ policy = "abort", grace = 0, attended = false, isMember = false, ...limits }: Given = {}) {
 		const limit = (id: MeterId) => ({ max: limits[id] ?? kindOf(id).embedded ?? kindOf(id).default, policy });
-		this.state = create({ attended, limits: perMeter(limit), grace });
+		this.state = create({ attended, isMember, limits: perMeter(limit), grace });
 	}
 
-	/** Commits an event; gives its effects. */
+	/** Commits an event; gives its effects, but for those that the ledger has carried out. */
 	send(event: Event): readonly Effect[] {
 		const [next, effects] = transition(this.state, event);
 		this.state = next;
-		return effects;
+		return this.#carryOut(effects);
 	}
 
-	/** Makes a request; gives its effects, then its decision. */
+	/** Makes a request once; gives its effects like `send`, then its decision. */
 	ask(request: Request): readonly Said[] {
+		const { phase } = this.state;
+		if (phase.name === "idle" && phase.prompted) this.ledger.beginTree(phase.promised);
+		const before = this.spent?.turns ?? 0;
 		const [next, decision, effects] = decide(this.state, request);
 		this.state = next;
-		return [...effects, decision];
+		this.ledger.spend("turns", (this.spent?.turns ?? 0) - before);
+		return [...this.#carryOut(effects), decision];
+	}
+
+	#carryOut(effects: readonly Effect[]): readonly Effect[] {
+		return effects.filter((effect) => {
+			if (effect.type === "release") this.ledger.release();
+			if (effect.type === "raise") this.ledger.raise(effect.meter, effect.by, this.state);
+			return effect.type !== "release" && effect.type !== "raise";
+		});
 	}
 
 	prompt(): this {
@@ -63,8 +79,11 @@ export class Driver {
 		return this;
 	}
 
+	/** Requests a turn, again after the ledger has answered; gives everything but that. */
 	request(): readonly Said[] {
-		return this.ask({ type: "turn_requested" });
+		const said = this.ask({ type: "turn_requested" });
+		if (!said.some((word) => typeof word === "object" && word.type === "reserve")) return said;
+		return [...this.send(this.ledger.reserve(this.state)), ...this.request()];
 	}
 
 	call(call: Call = BASH): readonly Said[] {
@@ -86,7 +105,10 @@ export class Driver {
 	}
 
 	charge(id: MeterId, amount: number): readonly Effect[] {
-		return this.send({ type: "charged", amounts: { [kindOf(id).of]: amount } });
+		const { of } = kindOf(id);
+		this.ledger.spend(of, amount);
+		const effects = this.send({ type: "charged", amounts: { [of]: amount } });
+		return [...effects, ...this.send({ type: "balanced", balances: this.ledger.balances(this.state) })];
 	}
 
 	set(meter: MeterId, max: Max): readonly Effect[] {
@@ -209,6 +231,10 @@ export const EVENTS: { readonly [T in Event["type"]]: Extract<Event, { type: T }
 	limit_raised: { type: "limit_raised", meter: "turns", by: 3 },
 	policy_set: { type: "policy_set", meter: "turns", policy: "synthesize" },
 	counted: { type: "counted", used: { sessionTurns: 4 } },
+	held: { type: "held", balances: {} },
+	filled: { type: "filled", meter: "dayTurns", balances: {} },
+	unreachable: { type: "unreachable", message: "locked" },
+	balanced: { type: "balanced", balances: { dayTurns: { used: 4, cap: 9 } } },
 	ran_out: { type: "ran_out", meter: "time" },
 	grace_set: { type: "grace_set", grace: 1 },
 	exempt_set: { type: "exempt_set", exempt: ["poll"] },

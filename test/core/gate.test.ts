@@ -323,18 +323,24 @@ describe("events that have no place change nothing", () => {
 	const unplaced: Record<string, readonly (keyof typeof EVENTS)[]> = {
 		idle: [
 			...(["turn_ended", "turn_failed", "message_entered", "answered", "wrap_up_requested"] as const),
-			...(["message_lost", "interrupted", "broke", "settled", "shut_down"] as const),
+			...(["message_lost", "filled", "unreachable", "interrupted", "broke", "settled", "shut_down"] as const),
 		],
 		running: ["prompted", "attended_set", "message_entered", "answered", "message_lost"],
-		asking: ["prompted", "attended_set", "turn_ended", "turn_failed", "message_entered", "message_lost"],
-		finishing: ["prompted", "attended_set", "turn_ended", "message_entered", "answered", "wrap_up_requested"],
+		asking: [
+			...(["prompted", "attended_set", "turn_ended", "turn_failed", "message_entered", "message_lost"] as const),
+			...(["filled", "unreachable"] as const),
+		],
+		finishing: [
+			...(["prompted", "attended_set", "turn_ended", "message_entered", "answered", "wrap_up_requested"] as const),
+			...(["filled", "unreachable"] as const),
+		],
 		stopped: [
 			...(["prompted", "attended_set", "turn_ended", "turn_failed", "message_entered", "answered"] as const),
-			...(["wrap_up_requested", "message_lost", "interrupted"] as const),
+			...(["wrap_up_requested", "message_lost", "filled", "unreachable", "interrupted"] as const),
 		],
 	};
 	const after = (turns: number, given = {}) => {
-		const run = new Driver({ turns, ...given }).prompt();
+		const run = new Driver({ turns, dayTurns: 9, ...given }).prompt();
 		run.turns(1);
 		return run;
 	};

@@ -6,12 +6,14 @@ import { grant, isOfRound } from "../../src/core/limit.ts";
 import {
 	amount,
 	concerns,
+	isShared,
 	kindOf,
 	METER_IDS,
 	METERS,
 	type MeterId,
+	OWN,
 	perRunMeter,
-	WIDEST_FIRST,
+	SHARED,
 } from "../../src/core/meters.ts";
 import { publish } from "../../src/core/outcome.ts";
 import { ABORT, asks, Driver, GATES, type Given, outcome, type Said, sum, SYNTHESIZE } from "./driver.ts";
@@ -20,8 +22,8 @@ for (const { id, gate } of GATES) {
 	/** Nothing but this meter has a limit. */
 	const limited = (n: number, given: Given = {}): Driver =>
 		new Driver({ turns: "unlimited", [id]: n, ...given }).prompt();
-	/** The gate is met when a turn is requested, not when the one before it ends. */
-	const isFirst = (n: number): boolean => n === 0 && kindOf(id).gates.includes("turn");
+	/** The gate is met when a turn is requested, not when the one before it ends: only then the ledger is asked. */
+	const isFirst = (n: number): boolean => (n === 0 && kindOf(id).gates.includes("turn")) || isShared(id);
 	const asked = (n: number): readonly Said[] => (isFirst(n) || gate === "call" ? [asks(id), "wait"] : [asks(id)]);
 	const stopped = (n: number): readonly Said[] => {
 		if (isFirst(n)) return ["abort"];
@@ -75,11 +77,12 @@ for (const { id, gate } of GATES) {
 			});
 		}
 
-		test("unlimited never gates and still counts", () => {
+		test("unlimited never gates and still counts what is its own", () => {
 			const run = limited(0);
 			run.set(id, "unlimited");
 			assert.deepEqual(run.spend(gate, id, 100), []);
-			assert.equal(run.used(id), 100);
+			assert.equal(run.used(id), isShared(id) ? 0 : 100);
+			assert.deepEqual(run.ledger.log, []);
 			run.finish();
 			assert.deepEqual([run.settle()?.kind, run.phase], ["completed", "idle"]);
 		});
@@ -136,10 +139,12 @@ for (const { id, gate } of GATES) {
 			const others = GATES.filter((other) => other.gate === gate && other.id !== id && hasOneGate(other.id));
 			for (const other of hasOneGate(id) ? others : []) {
 				const run = limited(0, { [other.id]: 0, attended: true });
-				const [first, second] = WIDEST_FIRST.filter((one) => one === id || one === other.id) as [MeterId, MeterId];
+				const both = [...SHARED, ...OWN].filter((one) => one === id || one === other.id);
+				const [first, second] = both as [MeterId, MeterId];
+				const isAtOnce = gate === "turn" && !isShared(first);
 				assert.deepEqual(run.knock(gate, id), [asks(first), "wait"]);
-				assert.deepEqual(run.answer("yes"), gate === "turn" ? [asks(second)] : []);
-				if (gate === "call") assert.deepEqual(run.knock(gate, id), [asks(second), "wait"]);
+				assert.deepEqual(run.answer("yes"), isAtOnce ? [asks(second)] : []);
+				if (!isAtOnce) assert.deepEqual(run.knock(gate, id), [asks(second), "wait"]);
 				assert.deepEqual(run.answer("yes"), []);
 				assert.deepEqual(run.knock(gate, id), []);
 			}
@@ -222,9 +227,11 @@ test("every row has words of its own, and samples that people can type", () => {
 	assert.deepEqual(rows, [
 		...["Turn limit, Turns, 25, 50, +10", "Tool limit, Tools, 200, +10", "Cost limit, Cost, 2.50, +1"],
 		...["Limit of tokens, Tokens, 500k, +100k", "Time limit, Time, 30m, +10m", "Repeat limit, Repeats, 5, +5"],
-		"Session's turn limit, Session turns, 25, 50, +10",
-		"Session's cost limit, Session cost, 2.50, +1",
-		"Session's limit of tokens, Session tokens, 500k, +100k",
+		...["Session", "Tree", "Day"].flatMap((whose) => [
+			`${whose}'s turn limit, ${whose} turns, 25, 50, +10`,
+			`${whose}'s cost limit, ${whose} cost, 2.50, +1`,
+			`${whose}'s limit of tokens, ${whose} tokens, 500k, +100k`,
+		]),
 	]);
 });
 

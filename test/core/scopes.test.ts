@@ -1,18 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { kindOf, METER_IDS } from "../../src/core/meters.ts";
+import type { Scope } from "../../src/core/kind.ts";
+import { isShared, kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { line } from "../../src/core/outcome.ts";
-import { ABORT, asks, Driver } from "./driver.ts";
+import { ABORT, asks, Driver, type Said } from "./driver.ts";
 
-const SESSION_IDS = METER_IDS.filter((id) => kindOf(id).scope === "session");
+const SCOPES: readonly Scope[] = ["round", "session", "tree", "day"];
 
-describe("what a session may spend", () => {
-	test("is limited in turns, cost and tokens", () => {
-		assert.deepEqual(SESSION_IDS, ["sessionTurns", "sessionCost", "sessionTokens"]);
-		for (const id of SESSION_IDS) assert.deepEqual(kindOf(id).unit, kindOf(kindOf(id).of).unit);
+function over(...scopes: Scope[]): MeterId[] {
+	return METER_IDS.filter((id) => scopes.includes(kindOf(id).scope));
+}
+
+for (const scope of ["session", "tree", "day"] as const) {
+	test(`what a ${scope} may spend is limited in turns, cost and tokens`, () => {
+		assert.deepEqual(over(scope), [`${scope}Turns`, `${scope}Cost`, `${scope}Tokens`]);
+		for (const id of over(scope)) assert.deepEqual(kindOf(id).unit, kindOf(kindOf(id).of).unit);
 	});
+}
 
-	for (const id of SESSION_IDS) {
+describe("what a session or a day may spend", () => {
+	for (const id of over("session", "day")) {
 		test(`${id}: no prompt refills it, and a run that begins with it reached is asked about or stopped`, () => {
 			for (const attended of [true, false]) {
 				const run = new Driver({ turns: "unlimited", [id]: 2, attended }).prompt();
@@ -24,6 +31,42 @@ describe("what a session may spend", () => {
 			}
 		});
 
+		test(`${id}: a raise lasts over prompts, and counts between runs too`, () => {
+			const run = new Driver({ turns: "unlimited", [id]: 1 }).prompt();
+			run.spend("turn", id, 1);
+			run.finish();
+			run.settle();
+			run.raise(id, 2);
+			for (const n of [1, 2]) {
+				run.prompt();
+				assert.deepEqual(run.spend("turn", id, 1), [], `prompt ${n}`);
+				run.finish();
+				run.settle();
+			}
+			assert.deepEqual(run.prompt().request(), ["abort"]);
+		});
+	}
+});
+
+for (const id of over("session", "tree", "day")) {
+	const narrower = over("round", "session", "tree").filter((other) => {
+		return kindOf(other).of === kindOf(id).of && SCOPES.indexOf(kindOf(other).scope) < SCOPES.indexOf(kindOf(id).scope);
+	});
+	for (const other of narrower) {
+		test(`${id} is asked about before ${other}`, () => {
+			const run = new Driver({ turns: "unlimited", [other]: 1, [id]: 1, attended: true }).prompt();
+			run.spend("turn", id, 1);
+			const asked = (meter: MeterId): readonly Said[] => run.knock("turn", meter).slice(0, 1);
+			assert.deepEqual(asked(id), [asks(id)]);
+			assert.deepEqual(isShared(id) ? [...run.answer("yes"), ...asked(id)] : run.answer("yes"), [asks(other)]);
+			assert.deepEqual(run.answer("yes"), []);
+			assert.deepEqual(run.knock("turn", id), []);
+		});
+	}
+}
+
+describe("what a session may spend", () => {
+	for (const id of over("session")) {
 		test(`${id}: a resumed session goes on from what it has spent`, () => {
 			const run = new Driver({ turns: "unlimited", [id]: 9 });
 			run.send({ type: "counted", used: { [id]: 8 } });
@@ -46,30 +89,6 @@ describe("what a session may spend", () => {
 			run.spend("turn", id, 5);
 			run.set(id, 7);
 			assert.equal(run.used(id), 5);
-		});
-
-		test(`${id}: a raise holds for the rest of the session, between runs too`, () => {
-			const run = new Driver({ turns: "unlimited", [id]: 1 }).prompt();
-			run.spend("turn", id, 1);
-			run.finish();
-			run.settle();
-			run.raise(id, 2);
-			for (const n of [1, 2]) {
-				run.prompt();
-				assert.deepEqual(run.spend("turn", id, 1), [], `prompt ${n}`);
-				run.finish();
-				run.settle();
-			}
-			assert.deepEqual(run.prompt().request(), ["abort"]);
-		});
-
-		test(`${id} is asked about before the round's own limit`, () => {
-			const { of } = kindOf(id);
-			const run = new Driver({ turns: "unlimited", [of]: 1, [id]: 1, attended: true }).prompt();
-			run.spend("turn", id, 1);
-			assert.deepEqual(run.knock("turn", id), [asks(id)]);
-			assert.deepEqual(run.answer("yes"), [asks(of)]);
-			assert.deepEqual(run.answer("yes"), []);
 		});
 	}
 

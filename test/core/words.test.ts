@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { kindOf, METER_IDS, type PerMeter, span } from "../../src/core/meters.ts";
+import { kindOf, METER_IDS, type PerMeter } from "../../src/core/meters.ts";
 import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
+import type { Scope } from "../../src/core/kind.ts";
 import { clip, quote } from "../../src/core/text.ts";
 import { finalPass, pointOut, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
 import { Driver, EVENTS, GATES, sum } from "./driver.ts";
@@ -22,6 +23,14 @@ describe("text from outside", () => {
 		assert.equal(quote("x".repeat(99)), `"${"x".repeat(58)}…`);
 	});
 });
+
+/** Behind what is left, and behind a budget. */
+const SCOPE_WORDS: Record<Scope, readonly [string, string]> = {
+	round: ["in this run", "for this run"],
+	session: ["in this session", "for this session"],
+	tree: ["in this tree of agents", "for this tree of agents"],
+	day: ["today", "for today"],
+};
 
 describe("to the model", () => {
 	test("the wrap-up is a directive that names no tool and says how much remains", () => {
@@ -58,14 +67,11 @@ Do not call the task complete because the budget ran out.`,
 
 	for (const id of METER_IDS) {
 		test(`the final pass and the wrap-up name ${id}`, () => {
-			assert.ok(
-				finalPass({ meter: id, limit: 3 }).startsWith(
-					`The budget of ${kindOf(id).many} for this ${span(id)} is spent;`,
-				),
-			);
-			const { unit, many, one } = kindOf(id);
+			const { unit, many, one, scope } = kindOf(id);
+			const [within, forScope] = SCOPE_WORDS[scope];
+			assert.ok(finalPass({ meter: id, limit: 3 }).startsWith(`The budget of ${many} ${forScope} is spent;`));
 			const left = one === undefined ? unit.show(3) : `${unit.show(3)} ${many}`;
-			assert.ok(wrapUp(id, 3).startsWith(`Only ${left} left in this ${span(id)}. `));
+			assert.ok(wrapUp(id, 3).startsWith(`Only ${left} left ${within}. `));
 		});
 	}
 
@@ -78,9 +84,9 @@ Do not call the task complete because the budget ran out.`,
 			const stopped = new Driver({ turns: "unlimited", [id]: 1 }).prompt();
 			stopped.spend(gate, id, 1);
 			stopped.knock(gate, id);
-			const { unit, one } = kindOf(id);
+			const { unit, one, scope } = kindOf(id);
 			const limit = one === undefined ? unit.show(1) : `1 ${one}`;
-			const why = `the limit of ${limit} for this ${span(id)} is reached, and the run is being stopped.`;
+			const why = `the limit of ${limit} ${SCOPE_WORDS[scope][1]} is reached, and the run is being stopped.`;
 			assert.equal(refusal(stopped.state), `Not run: ${why}`);
 			const finishing = new Driver({ turns: "unlimited", [id]: 1, policy: "synthesize" }).prompt();
 			finishing.spend(gate, id, 1);
@@ -102,11 +108,6 @@ Do not call the task complete because the budget ran out.`,
 			pointOut({ tool: "bash", input: {} }, 3),
 			"You are going in circles: the same calls, bash with the same arguments at last, have now come 3 times in a row. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.",
 		);
-	});
-
-	test("a session is said to be one", () => {
-		assert.equal(span("sessionCost"), "session");
-		assert.equal(span("cost"), "run");
 	});
 
 	test("a call that is refused for another reason is told that the run is being stopped", () => {

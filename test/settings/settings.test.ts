@@ -7,7 +7,9 @@ import { defaults, KEY_OF, KEYS, meterOf, SETTINGS } from "../../src/settings/se
 test("every setting has its place, and a limit its meter", () => {
 	assert.deepEqual(KEYS, [
 		...["maxTurns", "maxToolCalls", "maxCost", "maxTokens", "maxTime", "maxRepeats"],
-		...["session.maxTurns", "session.maxCost", "session.maxTokens"],
+		...["session", "tree", "day"].flatMap((scope) =>
+			["maxTurns", "maxCost", "maxTokens"].map((key) => `${scope}.${key}`),
+		),
 		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"],
 	]);
 	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
@@ -34,18 +36,17 @@ test("flags, variables and words have their names from one namespace", () => {
 	]);
 	assert.deepEqual(names("env"), [
 		...["PI_MAX_TURNS", "PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_COST", "PI_TURN_LIMIT_TOKENS", "PI_TURN_LIMIT_TIME"],
-		...["PI_TURN_LIMIT_REPEATS", "PI_TURN_LIMIT_SESSION_TURNS", "PI_TURN_LIMIT_SESSION_COST"],
-		...["PI_TURN_LIMIT_SESSION_TOKENS", "PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE"],
-		...[
-			"PI_TURN_LIMIT_ASK_TIMEOUT",
-			"PI_TURN_LIMIT_PARTIAL_NOTE",
-			"PI_TURN_LIMIT_BELL",
-			"PI_TURN_LIMIT_REPEATS_EXCEPT",
-		],
+		"PI_TURN_LIMIT_REPEATS",
+		...["SESSION", "TREE", "DAY"].flatMap((scope) =>
+			["TURNS", "COST", "TOKENS"].map((word) => `PI_TURN_LIMIT_${scope}_${word}`),
+		),
+		...["PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE", "PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE"],
+		...["PI_TURN_LIMIT_BELL", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
 	]);
 	assert.deepEqual(names("word"), [
 		...["", "tools", "cost", "tokens", "time", "repeats"],
-		...["session turns", "session cost", "session tokens", "policy", "grace"],
+		...["session", "tree", "day"].flatMap((scope) => ["turns", "cost", "tokens"].map((word) => `${scope} ${word}`)),
+		...["policy", "grace"],
 	]);
 });
 

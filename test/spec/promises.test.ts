@@ -19,7 +19,8 @@ import {
 	type RunMeterId,
 } from "../../src/core/meters.ts";
 import type { Outcome, OutcomeKind, Spent } from "../../src/core/outcome.ts";
-import { type Effect, type FailedTurn, isRetrying, isTurnOpen, type State } from "../../src/core/state.ts";
+import { type Effect, isRetrying, isTurnOpen, type State } from "../../src/core/state.ts";
+import { type FailedTurn, hasFailed } from "../../src/core/turn.ts";
 import { check } from "./check.ts";
 import { circles, streakOf } from "./circles.ts";
 import { sequence, setup } from "./events.ts";
@@ -133,7 +134,7 @@ function opensRound(moment: Moment, id: MeterId): boolean {
 /** The repetition of a failed turn. */
 function isRetry({ before: { phase }, input }: Moment): boolean {
 	if (input.type !== "turn_requested" || (phase.name !== "running" && phase.name !== "finishing")) return false;
-	return typeof phase.run.turn === "object" && phase.run.turn.since === "nothing";
+	return hasFailed(phase.run.turn, "nothing");
 }
 
 /** A request that the meter counts, or whose gate it is checked at, admitted or not; a retry is none. */
