@@ -334,7 +334,8 @@ describe("an agent's own pi -p in bash", () => {
 describe("a pi that is started with the variables of another pi's bash", () => {
 	/** A pi that lives, and the variables that its bash sees beyond those that it was started with itself. */
 	async function root(t: TestContext): Promise<{ rpc: Rpc; pid: string; variables: Record<string, string> }> {
-		const pi = await host(t, { model: [calls(bash("echo $PPID > pid; env > variables")), text("done")] });
+		const model = [calls(bash("echo $PPID > pid; env > variables")), text("done")];
+		const pi = await host(t, { model, fresh: true });
 		const rpc = await pi.rpc();
 		await rpc.run("go");
 		const read = (file: string): string => readFileSync(join(pi.cwd, file), "utf8").trim();
