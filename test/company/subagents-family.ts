@@ -75,12 +75,6 @@ export function turnsOfChildren({ model }: Host): number {
 	return model.turns.filter((request) => !isParent(request)).length;
 }
 
-/** The events in what pi wrote in json mode. */
-export function eventsIn(stdout: string): Event[] {
-	const lines = stdout.trim().split("\n");
-	return lines.map((line) => JSON.parse(line) as Event);
-}
-
 /** What the tools of a run in json mode kept for the person, beside what they told the model. */
 export function details(events: readonly Event[]): unknown[] {
 	const ends = events.filter(({ type }) => type === "tool_execution_end");

@@ -22,7 +22,6 @@ import {
 	type Child,
 	details,
 	DONE,
-	eventsIn,
 	exampleChild,
 	family,
 	type FamilyOptions,
@@ -254,9 +253,9 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 	const dollars = (n: number): Reply => ({ usage: { completion: n * 100 } });
 	const toolCalls = /\btool calls?\b/i;
 
-	/** So many calls, all of them different, from the nth on. */
-	const reads = (count: number, n = 1): Reply =>
-		calls(...Array.from({ length: count }, (_, i) => ({ name: "read", args: { path: "x", limit: n + i } })));
+	/** So many calls, all of them different. */
+	const reads = (count: number): Reply =>
+		calls(...Array.from({ length: count }, (_, i) => ({ name: "read", args: { path: "x", limit: 1 + i } })));
 
 	/** Answers after one turn. */
 	const once = (reply: Reply): Child => {
@@ -279,15 +278,12 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 		});
 	}
 
-	test("stopped in the same process, 429 turns", async (t) => {
-		const env = { PI_TURN_LIMIT_GRACE: "0", PI_MAX_TURNS: "429" };
-		const pi = await oneProcess(t, { child: (n) => reads(1, n), env, files });
-		const run = pi.start("--mode", "json", "go");
-		for (const n of [100, 200, 300, 400]) await pi.model.arrival(n); // one wait for them all could meet its deadline
-		const [{ errorMessage }] = details(eventsIn((await run.ended()).stdout)) as [Ended];
-		assert.equal(turnsOfChildren(pi), 429);
+	test("stopped in the same process, a limit of 429 tool calls", async (t) => {
+		const env = { PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_TOOLS: "429" };
+		const pi = await oneProcess(t, { child: () => reads(430), env, files });
+		const [{ errorMessage }] = details((await pi.json("go")).events) as [Ended];
 		assert.doesNotMatch(errorMessage ?? "", RETRIED);
-		namesTheLimit(errorMessage ?? "");
+		namesTheLimit(errorMessage ?? "", toolCalls);
 	});
 
 	const partials: typeof stops = [
@@ -334,7 +330,8 @@ describe("an agent's own pi -p in bash", () => {
 describe("a pi that is started with the variables of another pi's bash", () => {
 	/** A pi that lives, and the variables that its bash sees beyond those that it was started with itself. */
 	async function root(t: TestContext): Promise<{ rpc: Rpc; pid: string; variables: Record<string, string> }> {
-		const pi = await host(t, { model: [calls(bash("echo $PPID > pid; env > variables")), text("done")] });
+		const model = [calls(bash("echo $PPID > pid; env > variables")), text("done")];
+		const pi = await host(t, { model, fresh: true });
 		const rpc = await pi.rpc();
 		await rpc.run("go");
 		const read = (file: string): string => readFileSync(join(pi.cwd, file), "utf8").trim();

@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { text, type Reply, type Script } from "./model.ts";
-import { cli, node, root, Running, type Result } from "./process.ts";
+import { cli, node, root, Running, type Pi, type Result } from "./process.ts";
 import { Rpc, type Event, type RpcOptions } from "./rpc.ts";
 import { Model } from "./server.ts";
 import type { Terminal, TerminalOptions } from "./terminal.ts";
 import { defer, type Scope } from "./wait.ts";
+import { canReuse, Reused } from "./warm.ts";
 
 /**
  * An extension to load beside ours: a file, or a factory. The factory's source text is what pi loads, in its own
@@ -40,6 +41,8 @@ export interface HostOptions {
 	agentFiles?: Record<string, string | object>;
 	/** true: sessions are stored, so that `--continue` finds them. */
 	session?: boolean;
+	/** true: each pi has a process of its own, because the test is about the process. */
+	fresh?: boolean;
 }
 
 /** A sandbox with a scripted model; pi itself is not started yet. */
@@ -57,11 +60,13 @@ export class Host {
 	readonly env: Record<string, string>;
 	readonly #t: Scope;
 	readonly #args: string[];
+	readonly #isFresh: boolean;
 
 	constructor(t: Scope, options: HostOptions, model: Model, url: string) {
 		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
 		defer(t, () => rmSync(folder, { recursive: true, force: true }));
 		this.#t = t;
+		this.#isFresh = options.fresh === true || !canReuse;
 		this.model = model;
 		this.cwd = join(folder, "work");
 		this.agentDir = join(folder, "agent");
@@ -103,12 +108,12 @@ export class Host {
 
 	/** `pi -p`: runs the prompts to the end. */
 	print(...prompts: string[]): Promise<Result> {
-		return this.start("-p", ...prompts).ended();
+		return this.#run(["-p", ...prompts], false).ended();
 	}
 
 	/** `pi --mode json`: runs the prompts to the end. */
 	async json(...prompts: string[]): Promise<Result & { events: Event[] }> {
-		const result = await this.start("--mode", "json", ...prompts).ended();
+		const result = await this.#run(["--mode", "json", ...prompts], false).ended();
 		return {
 			...result,
 			events: result.stdout
@@ -118,7 +123,7 @@ export class Host {
 		};
 	}
 
-	/** pi with any arguments, started and not waited for. */
+	/** pi with any arguments in a process of its own, started and not waited for. */
 	start(...args: string[]): Running {
 		return new Running(this.#t, this.cwd, this.env, [...this.#args, ...args], "ignore");
 	}
@@ -132,8 +137,7 @@ export class Host {
 
 	/** `pi --mode rpc`, ready for commands. */
 	async rpc(options: RpcOptions = {}): Promise<Rpc> {
-		const args = [...this.#args, "--mode", "rpc", ...(options.args ?? [])];
-		const rpc = new Rpc(new Running(this.#t, this.cwd, this.env, args, "pipe"), options.answer ?? "ignore");
+		const rpc = new Rpc(this.#run(["--mode", "rpc", ...(options.args ?? [])], true), options.answer ?? "ignore");
 		await rpc.send({ type: "get_state" });
 		return rpc;
 	}
@@ -145,6 +149,12 @@ export class Host {
 		const terminal = new Terminal(this.#t, { file: node, args, cwd: this.cwd, env: this.env }, options);
 		await terminal.ready();
 		return terminal;
+	}
+
+	#run(more: readonly string[], input: boolean): Pi {
+		const args = [...this.#args, ...more];
+		if (!this.#isFresh) return new Reused(this.#t, { args, cwd: this.cwd, env: this.env, input });
+		return new Running(this.#t, this.cwd, this.env, args, input ? "pipe" : "ignore");
 	}
 
 	/** The labels of the `mark` calls that ran, in that order. */

@@ -21,8 +21,30 @@ export interface Result {
 	signal: NodeJS.Signals | null;
 }
 
+/** How pi is started. */
+export interface Started {
+	readonly args: readonly string[];
+	readonly cwd: string;
+	readonly env: Record<string, string>;
+	/** true: it gets input, as `--mode rpc` needs it. */
+	readonly input: boolean;
+}
+
+/** A pi that runs. */
+export interface Pi {
+	readonly stdout: string;
+	readonly stderr: string;
+	/** Changes are announced by whoever reads the output. */
+	readonly watch: Watch;
+	onOutput(listener: (part: string) => void): void;
+	write(text: string): void;
+	closeInput(): void;
+	/** Waits for its end. */
+	ended(): Promise<Result>;
+}
+
 /** A pi process with pipes. It does not outlive the test. */
-export class Running {
+export class Running implements Pi {
 	readonly child: ChildProcess;
 	readonly watch = new Watch(() => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
 	stdout = "";
@@ -44,7 +66,18 @@ export class Running {
 		defer(t, () => this.#end());
 	}
 
-	/** Waits for the end of the process. */
+	onOutput(listener: (part: string) => void): void {
+		this.child.stdout?.on("data", listener);
+	}
+
+	write(text: string): void {
+		this.child.stdin?.write(text);
+	}
+
+	closeInput(): void {
+		this.child.stdin?.end();
+	}
+
 	ended(): Promise<Result> {
 		return within("the end of pi", this.#closed, () => `${this.stdout}\n--- stderr ---\n${this.stderr}`);
 	}

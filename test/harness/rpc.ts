@@ -1,6 +1,6 @@
 /** A client of `pi --mode rpc` that records what it is told and answers dialogs as the test says. */
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import type { Result, Running } from "./process.ts";
+import type { Pi, Result } from "./process.ts";
 
 /** A record of pi's JSON streams. */
 export interface Event {
@@ -36,7 +36,7 @@ export class Rpc {
 	readonly events: Event[] = [];
 	readonly questions: Question[] = [];
 	readonly notifications: { message: string; type: string }[] = [];
-	readonly #pi: Running;
+	readonly #pi: Pi;
 	readonly #answer: Answer;
 	readonly #responses = new Map<string, Event>();
 	readonly #widgets: Event[] = [];
@@ -45,10 +45,10 @@ export class Rpc {
 	#asked = 0;
 	#since = 0;
 
-	constructor(pi: Running, answer: Answer) {
+	constructor(pi: Pi, answer: Answer) {
 		this.#pi = pi;
 		this.#answer = answer;
-		pi.child.stdout?.on("data", (part: string) => {
+		pi.onOutput((part) => {
 			const lines = (this.#rest + part).split("\n");
 			this.#rest = lines.pop() ?? "";
 			for (const line of lines) this.#receive(JSON.parse(line) as Event);
@@ -133,12 +133,12 @@ export class Rpc {
 
 	/** Goes away, as a client that closes its end does; gives how pi ended. */
 	close(): Promise<Result> {
-		this.#pi.child.stdin?.end();
+		this.#pi.closeInput();
 		return this.#pi.ended();
 	}
 
 	#write(record: object): void {
-		this.#pi.child.stdin?.write(`${JSON.stringify(record)}\n`);
+		this.#pi.write(`${JSON.stringify(record)}\n`);
 	}
 
 	#receive(event: Event): void {

@@ -41,7 +41,7 @@ test("the core takes every event and decides every request as the spec does", as
 		for (const event of events) sides.send(event);
 		fc.modelRun(() => ({ model: {}, real: sides }), commands);
 	});
-	await check(property, 10_000);
+	await check(property, 10_000, 2_000);
 });
 
 test("in doing so every rule of the spec takes effect", () => {

@@ -45,7 +45,7 @@ function promise(
 			});
 			holds(moments);
 		});
-		await check(property, 1000);
+		await check(property, 1_000, 250);
 	});
 }
 
@@ -675,5 +675,5 @@ test("LateTriggersChangeNothing: an input that no rule accepts leaves the very s
 			assert.deepEqual(effects, []);
 		}
 	});
-	await check(property, 1000);
+	await check(property, 1_000, 250);
 });
