@@ -32,7 +32,7 @@ export function handlersOf(session: Session): Handlers {
 	return {
 		async session_start(_event, ctx) {
 			starting.watch(ctx, () => session.state.phase.name === "asking");
-			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
+			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi, ctx);
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
