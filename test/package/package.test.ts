@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { bash, calls, host, mark, reloader, text, times } from "../harness/index.ts";
@@ -173,30 +173,36 @@ test("pi loads it from an installed dependency", async (t) => {
 	assert.equal(pi.model.requests.length, 2);
 });
 
-describe("pi imports of the package at its start", () => {
-	/** The files of the package that a real pi imports, by name and without their hash, and Node's own SQLite. */
-	async function imported(t: Scope, prompt: string): Promise<string[]> {
+describe("pi imports of the package", () => {
+	/** The folders whose sources, bundled or not, a real pi imports. */
+	async function imported(t: Scope, prompt: string, env: Record<string, string> = {}): Promise<string[]> {
 		const recorder = `import { appendFileSync } from "node:fs";
 			import { registerHooks } from "node:module";
 			registerHooks({ load(url, context, load) { appendFileSync("imported", url + "\\n"); return load(url, context); } });`;
 		const pi = await host(t, {
 			...{ extension: false, before: [installed()], files: { "recorder.mjs": recorder } },
-			env: { NODE_OPTIONS: "--import ./recorder.mjs" },
+			env: { ...env, NODE_OPTIONS: "--import ./recorder.mjs" },
 		});
 		await pi.print(prompt);
 		const urls = readFileSync(join(pi.cwd, "imported"), "utf8").trim().split("\n");
-		const ours = urls.filter((url) => url.includes("node_modules/pi-turn-limit/") || url === "node:sqlite");
-		return ours.map((url) =>
-			url.replace(/^.*\/node_modules\/pi-turn-limit\//, "").replace(/-[A-Z0-9]{8}(?=\.js$)/, ""),
-		);
+		const ours = urls.filter((url) => url.includes("/node_modules/pi-turn-limit/"));
+		const sources = ours.flatMap((url) => readFileSync(new URL(url), "utf8").match(/(?<=^\/\/ ).+\.[jt]s$/gm) ?? []);
+		return [...new Set(sources.map((source) => dirname(source).replace(/^.*(?=node_modules)/, "")))].sort();
 	}
 
-	test("one file, without ledgers, history and what a dialog needs", async (t) => {
-		assert.deepEqual(await imported(t, "go"), ["pi-turn-limit/index.js"]);
+	const always = ["src/core", "src/pi", "src/settings"];
+
+	test("neither ledgers, nor history, nor what a dialog needs, at its start", async (t) => {
+		assert.deepEqual(await imported(t, "go"), always);
 	});
 
-	test("another one only when it is used", async (t) => {
-		assert.deepEqual(await imported(t, "/turn-limit advise"), ["pi-turn-limit/index.js", "pi-turn-limit/history.js"]);
+	test("the history, to advise", async (t) => {
+		assert.deepEqual(await imported(t, "/turn-limit advise"), ["src/core", "src/history", "src/pi", "src/settings"]);
+	});
+
+	test("the ledger, if a day is limited", async (t) => {
+		const day = { PI_TURN_LIMIT_DAY_TURNS: "5" };
+		assert.deepEqual(await imported(t, "go", day), ["src/core", "src/ledger", "src/pi", "src/settings"]);
 	});
 });
 
