@@ -142,8 +142,11 @@ function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolea
 function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
 	const charged: Partial<PerRunMeter<number>> = amounts;
-	const used = (id: MeterId): number => state.meters[id].used + (isShared(id) ? 0 : (charged[kindOf(id).of] ?? 0));
-	const meters = perMeter((id) => ({ ...state.meters[id], used: used(id) }));
+	const meters = perMeter((id) => {
+		const meter = state.meters[id];
+		const more = isShared(id) ? 0 : (charged[kindOf(id).of] ?? 0);
+		return more === 0 ? meter : { ...meter, used: meter.used + more };
+	});
 	if (phase.name === "idle") return { ...state, meters };
 	const { spent } = phase.run;
 	const sum = perRunMeter((id) => spent[id] + (charged[id] ?? 0));
