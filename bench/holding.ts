@@ -12,6 +12,8 @@ import {
 	text,
 } from "../test/harness/index.ts";
 import type { Scope } from "../test/harness/wait.ts";
+import { FINAL_TURNS } from "../src/core/gate.ts";
+import type { Part } from "./aims.ts";
 import { table } from "./figures.ts";
 
 interface Scenario {
@@ -82,23 +84,39 @@ const subjects: Record<string, HostOptions> = {
 	"pi-turn-limit": {},
 };
 
-export async function holding(t: Scope): Promise<string> {
+export async function holding(t: Scope): Promise<Part> {
 	const rows: string[][] = [];
+	/** Of ours, beyond what the policy allows. */
+	let escaped = 0;
 	for (const scenario of scenarios) {
-		for (const [subject, options] of Object.entries(subjects)) rows.push(await row(t, scenario, subject, options));
+		for (const [subject, options] of Object.entries(subjects)) {
+			const { cells, after } = await row(t, scenario, subject, options);
+			rows.push(cells);
+			if (subject === "pi-turn-limit") escaped += Math.max(0, after - (scenario.env === synthesize ? FINAL_TURNS : 0));
+		}
 	}
 	const head = ["scenario", "subject", "allowed", "spent", "requests after the gate", "answer kept", "reason told"];
-	return `## Holding
+	const aim = {
+		...{ aim: "No request after the gate, but for the final pass", measured: `${escaped} requests` },
+		...{ isMet: escaped === 0, otherwise: "see Holding below" },
+	};
+	const text = `## Holding
 
 A real pi, a scripted model that sees every request. Without a limit the script ends the run after ${END} requests.
 *Requests after the gate*: turns, summaries and cache warming that left after the allowed turns were spent, or after the
-last turn if the subject stopped earlier; the policy of the final pass allows 2. *Answer kept*: where the model answers
+last turn if the subject stopped earlier; the policy of the final pass allows ${FINAL_TURNS}. *Answer kept*: where the model answers
 within its limit, or when told to. *Reason told*: where the run was stopped, does stderr name the limit?
 
 ${table([...head, "exit code"], rows)}`;
+	return { text, aims: [aim] };
 }
 
-async function row(t: Scope, scenario: Scenario, subject: string, options: HostOptions): Promise<string[]> {
+async function row(
+	t: Scope,
+	scenario: Scenario,
+	subject: string,
+	options: HostOptions,
+): Promise<{ cells: string[]; after: number }> {
 	const { name, limit, of, gate = limit, env, model, mode, answers } = scenario;
 	const completed: Request[] = [];
 	let last: Reply = {};
@@ -117,7 +135,7 @@ async function row(t: Scope, scenario: Scenario, subject: string, options: HostO
 	const lastAllowed = completed[Math.min(gate, completed.length) - 1];
 	const after = requests.length - (lastAllowed ? requests.indexOf(lastAllowed) + 1 : 0);
 	const limited = last.calls !== undefined || stderr !== "";
-	return [
+	const cells = [
 		...[name, subject, `${limit} ${of ?? (limit === 1 ? "turn" : "turns")}`],
 		String(of ? pi.marks().length : completed.length),
 		String(after),
@@ -125,6 +143,7 @@ async function row(t: Scope, scenario: Scenario, subject: string, options: HostO
 		limited ? yes(/limit of/.test(stderr)) : "–",
 		String(code),
 	];
+	return { cells, after };
 }
 
 function yes(fact: boolean): string {

@@ -1,16 +1,13 @@
 /**
  * One long run in this process, and what it cost, as JSON on standard output. Started by turns.ts and footprint.ts.
  *
- *     node --expose-gc bench/long-session.ts '{ "subject": "ours", "turns": 2000 }'
+ *     node --expose-gc bench/long-session.ts '{ "subject": null, "turns": 2000 }'
  */
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import ours from "../src/pi/extension.ts";
-import { text } from "../test/harness/index.ts";
-import { noop, session } from "../test/harness/session.ts";
+import type { ExtensionFactory } from "@earendil-works/pi-coding-agent";
+import { calls, text } from "../test/harness/model.ts";
+import { session } from "../test/harness/session.ts";
 import { scoped } from "./scope.ts";
-import { timed } from "./timed.ts";
-
-export type Subject = "none" | "ours" | "listens" | "listens without turn_end";
+import { load, type Subject } from "./subject.ts";
 
 export interface Order {
 	readonly subject: Subject;
@@ -26,11 +23,15 @@ export interface Turns {
 	readonly handlers: number[];
 }
 
-export interface Cost extends Turns {
-	/** In bytes, when all is done and the garbage is collected. */
-	readonly rss: number;
-	readonly heap: number;
+/** Bytes, when all is done and the garbage is collected. */
+export interface Memory {
+	readonly resident: number;
+	/** Of the JavaScript heap: what V8 holds, and what of it is in use. */
+	readonly committed: number;
+	readonly used: number;
 }
+
+export interface Cost extends Turns, Memory {}
 
 const order = JSON.parse(process.argv[2] ?? "{}") as Order;
 const turns: number[] = [];
@@ -38,28 +39,12 @@ const handlers: number[] = [];
 let inHandlers = 0;
 let last = process.cpuUsage();
 
-/** Listens to what we listen to, and does nothing. */
-function listens(pi: ExtensionAPI): void {
-	const names = [
-		...["input", "before_agent_start", "turn_start", "tool_call", "tool_execution_end", "message_end", "turn_end"],
-		...["session_before_compact", "session_compact", "cache_warming_decision", "agent_settled"],
-	];
-	for (const name of names) {
-		if (name !== "turn_end" || order.subject === "listens") pi.on(name as "turn_start", () => {});
-	}
-}
-
-const extensions = {
-	none: [],
-	ours: [timed(ours, (ms) => (inHandlers += ms))],
-	listens: [listens],
-	"listens without turn_end": [listens],
-};
+const extensions = await load(order.subject, (ms) => (inHandlers += ms));
 
 await scoped(async (t) => {
 	const run = await session(t, {
-		extensions: extensions[order.subject],
-		env: { PI_MAX_TURNS: "1000000" },
+		extensions: extensions as ExtensionFactory[],
+		env: { PI_MAX_TURNS: "1000000", PI_TURN_LIMIT_REPEATS: "10" },
 		...(order.compacts
 			? { contextWindow: 4_000, settings: { compaction: { reserveTokens: 1_000, keepRecentTokens: 100 } } }
 			: {}),
@@ -72,13 +57,14 @@ await scoped(async (t) => {
 			run.events.length = 0;
 			inHandlers = 0;
 			last = process.cpuUsage();
-			return n <= order.turns ? noop : text("done");
+			// Another call each time, or the limit on repeats would end it.
+			return n <= order.turns ? calls({ name: "noop", args: { n } }) : text("done");
 		},
 	});
 	await run.prompt("go", 3_600_000);
 	globalThis.gc?.();
-	const { rss, heapUsed: heap } = process.memoryUsage();
+	const { rss: resident, heapTotal: committed, heapUsed: used } = process.memoryUsage();
 	if (turns.length !== order.turns || run.errors.length > 0)
 		throw new Error(`${turns.length} turns`, { cause: run.errors });
-	console.log(JSON.stringify({ turns, handlers, rss, heap } satisfies Cost));
+	console.log(JSON.stringify({ turns, handlers, resident, committed, used } satisfies Cost));
 });

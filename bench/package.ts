@@ -9,6 +9,9 @@ import { defer, type Scope } from "../test/harness/wait.ts";
 
 const run = promisify(execFile);
 
+/** BENCH_EARLIER: the folder of an earlier version, to be measured beside this one. */
+export const earlier = process.env["BENCH_EARLIER"] || undefined;
+
 export interface Installed {
 	/** Where the installed package is. */
 	readonly folder: string;
@@ -17,6 +20,13 @@ export interface Installed {
 	readonly files: number;
 	/** How many packages the install brought. */
 	readonly packages: number;
+}
+
+/** The file that pi loads from a package, of this version or an earlier one. */
+export function entryOf(folder: string): string {
+	const { pi } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { pi: { extensions: [string] } };
+	const [entry] = pi.extensions;
+	return join(folder, entry, entry.endsWith(".ts") ? "" : "index.js");
 }
 
 export async function installed(t: Scope): Promise<Installed> {

@@ -1,14 +1,13 @@
 /**
- * For a real pi, which loads it: writes down, by turn, the milliseconds of processor time that pi took and that our
- * handlers took. With PROBE=ours we are there too.
+ * For a real pi, which loads it: writes down, by turn, the milliseconds of processor time that pi took, and the milliseconds
+ * in the handlers of PROBE, a subject as JSON.
  */
 import { writeFileSync } from "node:fs";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import ours from "../src/pi/extension.ts";
 import type { Turns } from "./long-session.ts";
-import { timed } from "./timed.ts";
+import { load, type Subject } from "./subject.ts";
 
-export default function (pi: ExtensionAPI): void {
+export default async function (pi: ExtensionAPI): Promise<void> {
 	const cost: Turns = { turns: [], handlers: [] };
 	let last = process.cpuUsage();
 	let inHandlers = 0;
@@ -20,5 +19,6 @@ export default function (pi: ExtensionAPI): void {
 		last = process.cpuUsage();
 	});
 	pi.on("agent_settled", () => writeFileSync("cost.json", JSON.stringify(cost)));
-	if (process.env["PROBE"] === "ours") timed(ours, (ms) => (inHandlers += ms))(pi);
+	const subject = JSON.parse(process.env["PROBE"] ?? "null") as Subject;
+	for (const extension of await load(subject, (ms) => (inHandlers += ms))) await extension(pi);
 }

@@ -4,6 +4,8 @@
  *
  *     node bench/run.ts                     all parts, about a quarter of an hour
  *     node bench/run.ts startup footprint   some of them
+ *
+ * BENCH_SHORT=1 takes fewer rounds; BENCH_EARLIER=<folder of an earlier package> measures that one too.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -11,6 +13,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { cli, node } from "../test/harness/index.ts";
 import type { Scope } from "../test/harness/wait.ts";
+import { type Aim, aimsTable, type Part } from "./aims.ts";
 import { footprint } from "./footprint.ts";
 import { history } from "./history.ts";
 import { holding } from "./holding.ts";
@@ -19,24 +22,39 @@ import { scoped } from "./scope.ts";
 import { startup } from "./startup.ts";
 import { turns } from "./turns.ts";
 
-const parts: Record<string, (t: Scope) => Promise<string>> = { holding, startup, turns, ledger, history, footprint };
+const parts: Record<string, (t: Scope) => Promise<Part | string>> = {
+	holding,
+	startup,
+	turns,
+	ledger,
+	history,
+	footprint,
+};
 
 const wanted = process.argv.slice(2);
-const texts = [
-	`# What it costs, and what it holds
+const title = `# What it costs, and what it holds
 
-Made by \`npm run bench\` (\`node bench/run.ts\`) with pi ${version(node, cli)} on Node ${version(node).slice(1)}, ${availableParallelism()} cores,
-load ${loadavg()[0]?.toFixed(1) ?? "?"} before it began. Compare figures within a table, not with another machine's.`,
-];
-console.log(texts[0]);
+Made by \`npm run bench\` (\`node bench/run.ts\`) with pi ${version(node, cli)} on Node ${version(node).slice(1)}, ${availableParallelism()} cores.
+Compare figures within a table, not with another machine's.`;
+const texts: string[] = [];
+const aims: Aim[] = [];
 for (const name of wanted.length > 0 ? wanted : Object.keys(parts)) {
 	const part = parts[name];
 	if (!part) throw new RangeError(`No such part: ${name}. Known: ${Object.keys(parts).join(", ")}`);
-	const text = await scoped(part);
-	console.log(`\n${text}`);
-	texts.push(text);
+	const before = load();
+	const made = await scoped(part);
+	const { text, aims: own } = typeof made === "string" ? { text: made, aims: [] } : made;
+	texts.push(`${text}\n\nLoad of the machine, the bench included: ${before} before, ${load()} after.`);
+	aims.push(...own);
+	console.log(`\n${texts.at(-1) ?? ""}`);
 }
-if (wanted.length === 0) writeFileSync(join(import.meta.dirname, "results.md"), `${texts.join("\n\n")}\n`);
+const head = `${title}\n\n${aimsTable(aims)}`;
+console.log(`\n${head}`);
+if (wanted.length === 0) writeFileSync(join(import.meta.dirname, "results.md"), `${[head, ...texts].join("\n\n")}\n`);
+
+function load(): string {
+	return loadavg()[0]?.toFixed(1) ?? "?";
+}
 
 function version(file: string, ...args: string[]): string {
 	return execFileSync(file, [...args, "--version"], {

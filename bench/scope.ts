@@ -1,5 +1,8 @@
 import type { Scope } from "../test/harness/wait.ts";
 
+/** BENCH_SHORT=1: fewer rounds, for a first look. */
+export const isShort = Boolean(process.env["BENCH_SHORT"]);
+
 /** Does something and then undoes what it has deferred. */
 export async function scoped<T>(work: (t: Scope) => Promise<T>): Promise<T> {
 	const undos: (() => unknown)[] = [];

@@ -9,7 +9,7 @@ import { apply } from "./limits.ts";
 import { lastRunText, recalledOutcome } from "./record.ts";
 import { save } from "./save.ts";
 import type { Session } from "./session.ts";
-import { type Agents } from "./shares.ts";
+import type { Agents } from "./shares.ts";
 import { look } from "./sharing.ts";
 import { granted } from "./widget.ts";
 import { status } from "./status.ts";

@@ -14,6 +14,7 @@ import {
 	press,
 	readKey,
 } from "./keys.ts";
+import { loadKit } from "./load-kit.ts";
 import type { Choice, Dialog, View } from "./panel.ts";
 import { type DialogUI, type Handle, type Screen, Stage } from "./stage.ts";
 
@@ -45,13 +46,16 @@ const TYPED = 500;
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
 export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Reply> {
-	// Not at the top: a program that embeds pi loads us too, and need not resolve this.
-	const kit = await import("@earendil-works/pi-tui");
+	const kit = await loadKit();
 	if (options.signal?.aborted) return { kind: "withdrawn" };
 	let open: OpenDialog | undefined;
 	const end = await ui.custom<End | undefined>(
-		(tui, _theme, keybindings, settle) =>
-			(open = new OpenDialog({ ui, kit, tui, keybindings, settle }, dialog, options)),
+		(tui, _theme, keybindings, settle) => {
+			// For a copy of the kit; pi's own has them already.
+			kit.setKeybindings(keybindings);
+			kit.setKittyProtocolActive(tui.terminal.kittyProtocolActive);
+			return (open = new OpenDialog({ ui, kit, tui, keybindings, settle }, dialog, options));
+		},
 		{ overlay: true, overlayOptions: { anchor: "top-left", width: "100%" }, onHandle: (handle) => open?.shown(handle) },
 	);
 	// Without a terminal pi answers at once, with nothing.

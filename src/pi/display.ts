@@ -48,7 +48,7 @@ export class Display {
 
 	/** The counters of the run in progress; between runs none. */
 	showRun(state: State, ctx: Context): void {
-		this.#show(state.phase.name === "idle" ? undefined : widget(state), ctx);
+		if (ctx.hasUI) this.#show(state.phase.name === "idle" ? undefined : widget(state), ctx);
 	}
 
 	/** Between runs, after a change: the start values of the next prompt. */

@@ -1,5 +1,5 @@
 /** Carries out the core's effects. */
-import type { Effect } from "../core/state.ts";
+import type { Effect, State } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
 import { callText, type Tool } from "./call-text.ts";
@@ -8,6 +8,30 @@ import { ask, questionAbout } from "./question.ts";
 import type { Session } from "./session.ts";
 import { raise, reserve } from "./sharing.ts";
 import { tell } from "./telling.ts";
+
+/** Commits a state, then carries out the effects, in order. A promise only where there is something to wait for. */
+export function commit(
+	session: Session,
+	next: State,
+	effects: readonly Effect[],
+	ctx: Context,
+): Promise<void> | undefined {
+	const wasIdle = session.state.phase.name === "idle";
+	session.state = next;
+	if (effects.length > 0) return performAll(session, effects, ctx).then(() => show(session, wasIdle, ctx));
+	show(session, wasIdle, ctx);
+	return undefined;
+}
+
+async function performAll(session: Session, effects: readonly Effect[], ctx: Context): Promise<void> {
+	// An effect can commit further states: an answer does.
+	for (const effect of effects) await perform(session, effect, ctx);
+}
+
+function show({ state, handover, display }: Session, wasIdle: boolean, ctx: Context): void {
+	if (handover.isOver || (wasIdle && state.phase.name === "idle")) return;
+	display.showRun(state, ctx);
+}
 
 export async function perform(session: Session, effect: Effect, ctx: Context): Promise<void> {
 	switch (effect.type) {

@@ -32,7 +32,7 @@ export function handlersOf(session: Session): Handlers {
 	return {
 		async session_start(_event, ctx) {
 			starting.watch(ctx, () => session.state.phase.name === "asking");
-			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi);
+			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi, ctx);
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
@@ -83,14 +83,10 @@ export function handlersOf(session: Session): Handlers {
 			return requested;
 		},
 
-		async message_start(event, ctx) {
+		message_start(event, ctx) {
 			session.works();
 			const { role } = event.message;
-			const isRetry = isRetrying(session.state);
-			if ((role !== "user" && role !== "custom") || (isRetry && session.turn.hasReply)) return;
-			await session.step({ type: "message_entered" }, ctx);
-			// Pi starts a turn before the messages that the turn is about.
-			if (isRetry) await gateTurn(event, ctx);
+			return role === "user" || role === "custom" ? entered(event, ctx) : undefined;
 		},
 
 		message_update({ assistantMessageEvent: part }) {
@@ -101,13 +97,9 @@ export function handlersOf(session: Session): Handlers {
 			if (delta !== "") Object.assign(part, { type: "text_delta", delta });
 		},
 
-		async message_end({ message }, ctx) {
-			const usage = message.role === "assistant" || message.role === "toolResult" ? message.usage : undefined;
-			const amounts = chargeOf(usage);
-			const isOver = message.role === "assistant" && message.stopReason !== "error";
-			await charge(session, amounts, ctx, isOver);
-			if (amounts) session.awaitTurnEnd();
-			return message.role === "assistant" ? await replied(message, ctx) : undefined;
+		message_end({ message }, ctx) {
+			if (message.role === "assistant") return ended(message, ctx);
+			return message.role === "toolResult" && message.usage ? chargeFor(message.usage, false, ctx) : undefined;
 		},
 
 		async tool_call({ toolName, input }, ctx) {
@@ -215,6 +207,25 @@ export function handlersOf(session: Session): Handlers {
 			case "abort":
 				return await session.refuseTurn(ctx);
 		}
+	}
+
+	async function entered(event: unknown, ctx: Context) {
+		const isRetry = isRetrying(session.state);
+		if (isRetry && session.turn.hasReply) return;
+		await session.step({ type: "message_entered" }, ctx);
+		// Pi starts a turn before the messages that the turn is about.
+		if (isRetry) await gateTurn(event, ctx);
+	}
+
+	async function chargeFor(usage: Assistant["usage"], isOver: boolean, ctx: Context) {
+		const amounts = chargeOf(usage);
+		await charge(session, amounts, ctx, isOver);
+		if (amounts) session.awaitTurnEnd();
+	}
+
+	async function ended(message: Assistant, ctx: Context) {
+		await chargeFor(message.usage, message.stopReason !== "error", ctx);
+		return await replied(message, ctx);
 	}
 
 	async function replied(message: Assistant, ctx: Context) {

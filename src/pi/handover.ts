@@ -4,7 +4,7 @@ import { shared } from "./shared.ts";
 import type { Shares } from "./shares.ts";
 
 /** Handles an event that reached an instance which no longer guards the session. */
-export type Successor = (name: string, event: unknown) => Promise<unknown>;
+export type Successor = (name: string, event: unknown) => unknown;
 
 /** What an instance hands on. */
 interface Heritage {

@@ -1,9 +1,8 @@
 /** Keys at an open dialog: what they do to its list, and how the editor gets those that are not for it. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import type * as piTui from "@earendil-works/pi-tui";
+import type * as kit from "./kit.ts";
 
-/** pi's own functions for keys and text: it reads every terminal's keys, and we get the widths that it draws with. */
-export type Kit = typeof piTui;
+export type Kit = typeof kit;
 
 export type Tui = Parameters<Parameters<ExtensionUIContext["custom"]>[0]>[0];
 

@@ -2,13 +2,13 @@
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
 import { isSpinning, pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
-import type { Decision, Effect, Event, Request, State } from "../core/state.ts";
+import type { Decision, Event, Request, State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
 import { execute } from "./command.ts";
 import { Delivery } from "./delivery.ts";
 import { Display } from "./display.ts";
-import { perform } from "./effects.ts";
+import { commit, perform } from "./effects.ts";
 import { Handover, takeLegacy } from "./handover.ts";
 import { type Context, DISPOSED, isSupported, orDisposed, type Pi } from "./host.ts";
 import { apply, initialState, resumedState } from "./limits.ts";
@@ -51,6 +51,7 @@ export class Session implements Guard {
 	readonly #subscription: Subscription;
 	readonly #ended = new AbortController();
 	#begun: Promise<void> | undefined;
+	hasBegun = false;
 	#ctx: Context | undefined;
 	readonly #isLoadedAtStart = isStarting();
 	/** So many have begun. */
@@ -77,10 +78,13 @@ export class Session implements Guard {
 
 	/** At the first event of the session, whichever it is; `reason`: of a `session_start`. */
 	begin(ctx: Context, reason?: string): Promise<void> {
-		return (this.#begun ??= this.#begin(ctx, reason).catch((error: unknown) => {
-			this.#begun = undefined;
-			throw error;
-		}));
+		return (this.#begun ??= this.#begin(ctx, reason).then(
+			() => void (this.hasBegun = true),
+			(error: unknown) => {
+				this.#begun = undefined;
+				throw error;
+			},
+		));
 	}
 
 	async #begin(ctx: Context, reason: string | undefined): Promise<void> {
@@ -158,18 +162,21 @@ export class Session implements Guard {
 
 	// The core: commit the state, then carry out the effects, in order
 
-	async step(event: Event, ctx: Context): Promise<void> {
+	/** A promise only where there is something to wait for. */
+	step(event: Event, ctx: Context): Promise<void> | undefined {
 		const [next, effects] = transition(this.state, event);
-		await this.#commit(next, effects, ctx);
+		return commit(this, next, effects, ctx);
 	}
 
 	/** Makes a request until it is decided; `gone` if another instance decides from here on. */
 	async request(request: Request, ctx: Context): Promise<Exclude<Decision, "wait"> | "gone"> {
 		for (;;) {
 			if (ctx.signal?.aborted) await this.step({ type: "interrupted" }, ctx);
-			await chargeTime(this, ctx);
+			const charged = chargeTime(this, ctx);
+			if (charged) await charged;
 			const [next, decision, effects] = decide(this.state, request);
-			await this.#commit(next, effects, ctx);
+			const carriedOut = commit(this, next, effects, ctx);
+			if (carriedOut) await carriedOut;
 			if (this.handover.isOver) return "gone";
 			if (decision === "admit") watchTime(this, ctx);
 			if (decision !== "wait") return decision;
@@ -205,16 +212,6 @@ export class Session implements Guard {
 		const [next, effects] = transition(begun, { type: "broke", message: String(error) });
 		this.state = next;
 		if (effects.some(({ type }) => type === "close_question")) this.question?.close();
-	}
-
-	async #commit(next: State, effects: readonly Effect[], ctx: Context): Promise<void> {
-		const wasIdle = this.state.phase.name === "idle";
-		this.state = next;
-		// An effect can commit further states: an answer does.
-		for (const effect of effects) await perform(this, effect, ctx);
-		const isIdle = this.state.phase.name === "idle";
-		if (this.handover.isOver || (wasIdle && isIdle)) return;
-		this.display.showRun(this.state, ctx);
 	}
 
 	newTurn(): void {

@@ -44,32 +44,49 @@ export class Subscription {
 		return this.#listen(name);
 	}
 
-	/** Handles an event of pi's, also one that reached an earlier instance. */
-	async receive(name: string, event: unknown, ctx: Context): Promise<unknown> {
+	/** Handles an event of pi's, also one that reached an earlier instance. A promise only where there is something to wait for. */
+	receive(name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
-		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) {
-			await session.step({ type: "interrupted" }, DISPOSED);
-			return DEAD_END[name];
-		}
+		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) return this.#deadEnd(name);
 		try {
-			await session.begin(ctx, name === "session_start" ? (event as SessionStartEvent).reason : undefined);
-			this.#loading.loaded();
-			// Another copy decides here, or the session has ended and a late event changes nothing.
-			if (session.duty === "off") return undefined;
-			if (session.duty === "unable") throw new Error(session.whyNot);
-			return await this.#handlers[name]?.(event, ctx);
+			const handled = session.hasBegun ? this.#handle(name, event, ctx) : this.#begin(name, event, ctx);
+			return handled instanceof Promise ? handled.catch((error: unknown) => this.#failed(error, name, ctx)) : handled;
 		} catch (error) {
-			// Disposed of meanwhile.
-			if (orDisposed(ctx) === DISPOSED) return await session.step({ type: "interrupted" }, DISPOSED);
-			session.fail(error, name === "turn_start");
-			if (name === "tool_call") return { block: true, reason: refusal(session.state) };
-			ctx.abort();
-			return undefined;
+			return this.#failed(error, name, ctx);
 		}
 	}
 
+	async #begin(name: string, event: unknown, ctx: Context): Promise<unknown> {
+		await this.#session.begin(ctx, name === "session_start" ? (event as SessionStartEvent).reason : undefined);
+		return await this.#handle(name, event, ctx);
+	}
+
+	#handle(name: string, event: unknown, ctx: Context): unknown {
+		const { duty, whyNot } = this.#session;
+		this.#loading.loaded();
+		// Another copy decides here, or the session has ended and a late event changes nothing.
+		if (duty === "off") return undefined;
+		if (duty === "unable") throw new Error(whyNot);
+		return this.#handlers[name]?.(event, ctx);
+	}
+
+	async #deadEnd(name: string): Promise<unknown> {
+		await this.#session.step({ type: "interrupted" }, DISPOSED);
+		return DEAD_END[name];
+	}
+
+	async #failed(error: unknown, name: string, ctx: Context): Promise<unknown> {
+		const session = this.#session;
+		// Disposed of meanwhile.
+		if (orDisposed(ctx) === DISPOSED) return await session.step({ type: "interrupted" }, DISPOSED);
+		session.fail(error, name === "turn_start");
+		if (name === "tool_call") return { block: true, reason: refusal(session.state) };
+		ctx.abort();
+		return undefined;
+	}
+
 	#listen(name: string): () => void {
-		const on = this.#pi.on as (name: string, handler: (event: unknown, ctx: Context) => Promise<unknown>) => () => void;
+		const on = this.#pi.on as (name: string, handler: (event: unknown, ctx: Context) => unknown) => () => void;
 		const { handover } = this.#session;
 		return on.call(this.#pi, name, (event, ctx) =>
 			handover.isOver ? handover.forward(name, event) : this.receive(name, event, ctx),

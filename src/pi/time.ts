@@ -3,9 +3,9 @@ import { isReached, read } from "../core/limit.ts";
 import type { Context } from "./host.ts";
 import type { Session } from "./session.ts";
 
-export async function chargeTime(session: Session, ctx: Context): Promise<void> {
+export function chargeTime(session: Session, ctx: Context): Promise<void> | undefined {
 	const time = session.clock.lap();
-	if (time > 0) await session.step({ type: "charged", amounts: { time } }, ctx);
+	return time > 0 ? session.step({ type: "charged", amounts: { time } }, ctx) : undefined;
 }
 
 /** The time that is left may run out in the middle of the turn or call that was just admitted. */

@@ -1,28 +1,43 @@
 /** How our entries look in the transcript, today and after a resume. */
-import { GUIDANCE, type Pi } from "./host.ts";
+import { type Context, GUIDANCE, type Pi } from "./host.ts";
+import { loadedKit, loadKit } from "./load-kit.ts";
 import { readOutcome } from "./record.ts";
 import { isDeliberate, noticeOf, OUTCOME_ENTRY } from "./report.ts";
 
-/** Registers how they look; false if pi lacks what draws them. */
-export function canShowEntries(pi: Pi): Promise<boolean> {
-	return registerRenderers(pi).then(
-		() => true,
-		() => false,
-	);
+/** Registers how they look; false if pi lacks what shows them. */
+export async function canShowEntries(pi: Pi, { sessionManager }: Context): Promise<boolean> {
+	try {
+		registerRenderers(pi);
+		// A dialog of this process has loaded it already, of an earlier one has not.
+		const isGuided = sessionManager
+			.getEntries()
+			.some((entry) => "customType" in entry && entry.customType === GUIDANCE);
+		if (isGuided) await loadKit();
+		return true;
+	} catch {
+		return false;
+	}
 }
 
-/** Pi's components are loaded here because a program that embeds pi need not have them. */
-async function registerRenderers(pi: Pi): Promise<void> {
-	const { UserMessageComponent } = await import("@earendil-works/pi-coding-agent");
-	const { Text } = await import("@earendil-works/pi-tui");
+function registerRenderers(pi: Pi): void {
 	pi.registerEntryRenderer(OUTCOME_ENTRY, ({ data }, _options, theme) => {
 		const outcome = readOutcome(data);
 		const notice = outcome && noticeOf(outcome);
 		if (outcome === undefined || notice === undefined) return undefined;
-		return new Text(theme.fg(isDeliberate(outcome) ? "dim" : "warning", notice), 1, 0);
+		const paint = (line: string): string => ` ${theme.fg(isDeliberate(outcome) ? "dim" : "warning", line)}`;
+		return { render: (width) => wrap(notice, width - 2).map(paint), invalidate() {} };
 	});
 	// The person has said it, so it looks like everything else that they say.
-	pi.registerMessageRenderer(GUIDANCE, ({ content }, { outputPad }) => {
-		return typeof content === "string" ? new UserMessageComponent(content, undefined, outputPad) : undefined;
+	pi.registerMessageRenderer(GUIDANCE, ({ content }, { outputPad }, theme) => {
+		const kit = loadedKit();
+		if (kit === undefined || typeof content !== "string") return undefined;
+		const text = theme.fg("userMessageText", content);
+		return new kit.Text(text, outputPad, 1, (line) => theme.bg("userMessageBg", line));
 	});
+}
+
+/** Lines of at most `width` columns. Our texts have no wide letters. */
+function wrap(text: string, width: number): string[] {
+	const fitting = new RegExp(`(?=\\S).{1,${Math.max(1, width)}}(?!\\S)|\\S{1,${Math.max(1, width)}}`, "g");
+	return text.match(fitting)?.map((line) => line.trimEnd()) ?? [];
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { text, type Reply, type Script } from "./model.ts";
-import { cli, node, root, Running, type Pi, type Result } from "./process.ts";
+import { cli, extension, node, Running, type Pi, type Result } from "./process.ts";
 import { Rpc, type Event, type RpcOptions } from "./rpc.ts";
 import { Model } from "./server.ts";
 import type { Terminal, TerminalOptions } from "./terminal.ts";
@@ -99,7 +99,7 @@ export class Host {
 		this.#args = [
 			...["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files", "--no-extensions"],
 			...(options.before ?? []).flatMap((extra, i) => load(extra, i, "before")),
-			...(options.extension === false ? [] : ["-e", root]),
+			...(options.extension === false ? [] : ["-e", extension]),
 			...(options.after ?? []).flatMap((extra, i) => load(extra, i, "after")),
 			...(options.session ? ["--session-dir", join(folder, "sessions")] : ["--no-session"]),
 			...(options.args ?? []),

@@ -13,6 +13,9 @@ export const node = process.env["PI_TEST_NODE"] || process.execPath;
 export const cli =
 	process.env["PI_TEST_HOST"] || join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
 
+/** What pi loads as our extension; `PI_TEST_EXTENSION` names an installed package. */
+export const extension = process.env["PI_TEST_EXTENSION"] || root;
+
 /** How a process ended. */
 export interface Result {
 	stdout: string;

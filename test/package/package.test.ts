@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { bash, calls, host, mark, text, times } from "../harness/index.ts";
+import { bash, calls, host, mark, reloader, text, times } from "../harness/index.ts";
+import { defer, type Scope } from "../harness/wait.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const hostCli = join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
@@ -36,16 +37,27 @@ before(async () => {
 
 after(() => rmSync(project, { recursive: true, force: true }));
 
+/** Where it is installed. */
+const installed = (): string => join(project, "node_modules/pi-turn-limit");
+
 test("the install brings one package and no other", () => {
 	const lock = JSON.parse(readFileSync(join(project, "package-lock.json"), "utf8")) as { packages: object };
 	assert.deepEqual(Object.keys(lock.packages), ["", "node_modules/pi-turn-limit"]);
 });
 
-test("the package holds what it needs and nothing of the tests", () => {
-	const files = readdirSync(join(project, "node_modules/pi-turn-limit")).sort();
-	assert.deepEqual(files, [
-		...["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json", "schema.json", "spec", "src"],
+test("the package holds what it needs, nothing of the tests, and no TypeScript to compile", () => {
+	assert.deepEqual(readdirSync(installed()).sort(), [
+		...["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json", "pi-turn-limit", "schema.json", "spec"],
 	]);
+	const files = readdirSync(installed(), { recursive: true, encoding: "utf8" });
+	assert.deepEqual(
+		files.filter((file) => /(?<!\.d)\.ts$/.test(file)),
+		[],
+	);
+});
+
+test("packing leaves nothing behind that pi would load from the clone", () => {
+	assert.deepEqual(readdirSync(join(root, "pi-turn-limit")), ["index.ts"]);
 });
 
 test("library and core import under plain Node", async () => {
@@ -126,9 +138,14 @@ describe("the examples run", () => {
 	});
 });
 
+/** Five requests, of which a limit admits two. */
+const endless = {
+	model: (_: unknown, n: number) => (n < 5 ? mark() : text("done")),
+	env: { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" },
+	extension: false,
+};
+
 describe("pi installs it, is limited by it, and is as before when it is removed:", () => {
-	const env = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" };
-	const endless = { model: (_: unknown, n: number) => (n < 5 ? mark() : text("done")), env, extension: false };
 	const sources = { "the directory": () => root, "the packed tarball": () => `npm:pi-turn-limit@file:${tarball}` };
 
 	for (const [name, source] of Object.entries(sources)) {
@@ -151,10 +168,108 @@ describe("pi installs it, is limited by it, and is as before when it is removed:
 });
 
 test("pi loads it from an installed dependency", async (t) => {
-	const pi = await host(t, {
-		...{ model: times(9), env: { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" }, extension: false },
-		before: [join(project, "node_modules/pi-turn-limit")],
-	});
+	const pi = await host(t, { ...endless, before: [installed()] });
 	assert.equal((await pi.print("go")).code, 53);
 	assert.equal(pi.model.requests.length, 2);
 });
+
+describe("pi imports of the package", () => {
+	/** The folders whose sources, bundled or not, a real pi imports. */
+	async function imported(t: Scope, prompt: string, env: Record<string, string> = {}): Promise<string[]> {
+		const recorder = `import { appendFileSync } from "node:fs";
+			import { registerHooks } from "node:module";
+			registerHooks({ load(url, context, load) { appendFileSync("imported", url + "\\n"); return load(url, context); } });`;
+		const pi = await host(t, {
+			...{ extension: false, before: [installed()], files: { "recorder.mjs": recorder } },
+			env: { ...env, NODE_OPTIONS: "--import ./recorder.mjs" },
+		});
+		await pi.print(prompt);
+		const urls = readFileSync(join(pi.cwd, "imported"), "utf8").trim().split("\n");
+		const ours = urls.filter((url) => url.includes("/node_modules/pi-turn-limit/"));
+		const sources = ours.flatMap((url) => readFileSync(new URL(url), "utf8").match(/(?<=^\/\/ ).+\.[jt]s$/gm) ?? []);
+		return [...new Set(sources.map((source) => dirname(source).replace(/^.*(?=node_modules)/, "")))].sort();
+	}
+
+	const always = ["src/core", "src/pi", "src/settings"];
+
+	test("neither ledgers, nor history, nor what a dialog needs, at its start", async (t) => {
+		assert.deepEqual(await imported(t, "go"), always);
+	});
+
+	test("the history, to advise", async (t) => {
+		assert.deepEqual(await imported(t, "/turn-limit advise"), ["src/core", "src/history", "src/pi", "src/settings"]);
+	});
+
+	test("the ledger, if a day is limited", async (t) => {
+		const day = { PI_TURN_LIMIT_DAY_TURNS: "5" };
+		assert.deepEqual(await imported(t, "go", day), ["src/core", "src/ledger", "src/pi", "src/settings"]);
+	});
+});
+
+describe("pi reloads after an update of the package", () => {
+	const before = "Nothing is running.";
+
+	/** What `/turn-limit wrap-up` says, once the bundle of a running pi has changed and pi has reloaded. */
+	async function afterUpdate(t: Scope, change: (bundle: string) => string): Promise<string | undefined> {
+		const folder = copied(t, installed());
+		const bundle = join(folder, "pi-turn-limit/index.js");
+		const pi = await host(t, { extension: false, before: [folder], after: [reloader] });
+		const rpc = await pi.rpc();
+		await rpc.prompt("/turn-limit wrap-up");
+		assert.equal(rpc.notifications.at(-1)?.message, before);
+		writeFileSync(bundle, change(readFileSync(bundle, "utf8")));
+		await rpc.prompt("/reload-now");
+		await rpc.prompt("/turn-limit wrap-up");
+		return rpc.notifications.at(-1)?.message;
+	}
+
+	test("and runs the new version", async (t) => {
+		assert.equal(await afterUpdate(t, (bundle) => bundle.replace(before, "Updated.")), "Updated.");
+	});
+
+	test("and goes on with the old one if the new one cannot be loaded", async (t) => {
+		assert.equal(await afterUpdate(t, () => "throw new Error('half an update');"), before);
+	});
+});
+
+describe("a clone", () => {
+	test("runs its sources, whatever bundle was left behind", async (t) => {
+		const clone = copied(t, root, "package.json", "src", "pi-turn-limit");
+		writeFileSync(join(clone, "pi-turn-limit/index.js"), "throw new Error('left behind');");
+		const pi = await host(t, { ...endless, before: [clone] });
+		assert.equal((await pi.print("go")).code, 53);
+		assert.equal(pi.model.requests.length, 2);
+	});
+});
+
+for (const [name, folder] of Object.entries({ "a clone": () => root, "the package": installed })) {
+	test(`pi's start screen says pi-turn-limit for ${name}`, async (t) => {
+		const pi = await host(t, { extension: false, before: [folder()], settings: { quietStartup: false } });
+		const terminal = await pi.terminal();
+		await terminal.shows(/\[Extensions\]\s+pi-turn-limit\s/);
+	});
+}
+
+test("a program's limit outranks the installed extension: they share one claim on the session", async (t) => {
+	const pi = await host(t, endless);
+	const program = readFileSync(join(root, "examples/embed.js"), "utf8")
+		.replace("turns: 10", "turns: 3")
+		.replace("noExtensions: true", "noExtensions: true, additionalExtensionPaths: ['node_modules/pi-turn-limit']")
+		.replace(/(resourceLoader)\.reload\(\);/, "$&\nconsole.log($1.getExtensions().extensions.length, 'extensions');");
+	writeFileSync(join(project, "both.js"), program);
+	const printed = await run(process.execPath, ["both.js"], { env: pi.env });
+	assert.match(
+		printed,
+		/^2 extensions\nexhausted after 3 turns\nStopped: pi-turn-limit: exhausted at the limit of 3 turns \(option\)/,
+	);
+	assert.equal(pi.model.requests.length, 3);
+});
+
+/** A copy of a folder, or of some of its contents, for one test. */
+function copied(t: Scope, from: string, ...names: string[]): string {
+	const folder = mkdtempSync(join(tmpdir(), "pi-package-"));
+	defer(t, () => rmSync(folder, { recursive: true, force: true }));
+	for (const name of names.length > 0 ? names : readdirSync(from))
+		cpSync(join(from, name), join(folder, name), { recursive: true });
+	return folder;
+}

@@ -1,0 +1,18 @@
+/**
+ * The part of pi's own terminal library that our dialog uses: it reads every terminal's keys, and has the widths that pi
+ * draws with. Imported only when a dialog opens. A program that embeds pi need not have it; the package has a copy, because
+ * Node cannot import pi's own from there.
+ */
+export {
+	decodeKittyPrintable,
+	Input,
+	parseKey,
+	setKeybindings,
+	setKittyProtocolActive,
+	stripTerminalSequences,
+	Text,
+	truncateToWidth,
+	wrapTextWithAnsi,
+} from "@earendil-works/pi-tui";
+
+/*! Holds parts of @earendil-works/pi-tui, (c) Mario Zechner, and of get-east-asian-width, (c) Sindre Sorhus: MIT License, see LICENSE. */
