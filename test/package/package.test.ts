@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -47,13 +56,24 @@ test("the install brings one package and no other", () => {
 
 test("the package holds what it needs, nothing of the tests, and no TypeScript to compile", () => {
 	assert.deepEqual(readdirSync(installed()).sort(), [
-		...["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json", "pi-turn-limit", "schema.json", "spec"],
+		...["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "bench", "dist", "docs", "examples"],
+		...["package.json", "pi-turn-limit", "schema.json", "spec"],
 	]);
 	const files = readdirSync(installed(), { recursive: true, encoding: "utf8" });
 	assert.deepEqual(
 		files.filter((file) => /(?<!\.d)\.ts$/.test(file)),
 		[],
 	);
+});
+
+test("every page in the package links only what is in it", () => {
+	const pages = readdirSync(installed(), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
+	for (const page of pages.filter((page) => page !== "CONTRIBUTING.md")) {
+		const links = readFileSync(join(installed(), page), "utf8").matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g);
+		for (const [, link = ""] of links) {
+			if (!link.startsWith("https:")) assert.ok(existsSync(join(installed(), dirname(page), link)), `${page}: ${link}`);
+		}
+	}
 });
 
 test("packing leaves nothing behind that pi would load from the clone", () => {
@@ -99,11 +119,11 @@ describe("the examples run", () => {
 		assert.equal(await example("embed.js", pi.env), "completed after 2 turns\nHello.\n");
 	});
 
-	test("the program in the README", async (t) => {
+	test("the program in the manual", async (t) => {
 		const pi = await host(t, { model: [mark(), text("Hello.")] });
-		const program = /^```js\n(.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
-		writeFileSync(join(project, "examples/readme.js"), program);
-		assert.match(await example("readme.js", pi.env), /kind: 'completed'[^]*completed after 2 turns: Hello\.\n$/);
+		const program = /^```js\n(.*?)^```$/ms.exec(readFileSync(join(root, "docs/embedding.md"), "utf8"))?.[1] ?? "";
+		writeFileSync(join(project, "examples/manual.js"), program);
+		assert.match(await example("manual.js", pi.env), /kind: 'completed'[^]*completed after 2 turns: Hello\.\n$/);
 	});
 
 	test("an embedding whose limit is reached", async (t) => {
