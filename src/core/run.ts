@@ -85,8 +85,9 @@ export function settle(state: State, phase: Exclude<Active, Asking>): Step {
 	const outcome = outcomeOf(state, phase);
 	const { woken, wasAsked } = phase.run;
 	const isRefused = woken !== undefined && outcome.turns === 0;
-	const refused = stoppedByLimit(outcome) || wasAsked ? (isRefused ? woken + 1 : 0) : undefined;
-	const repeated = isRefused && woken > 0;
+	const isStop = stoppedByLimit(outcome) || wasAsked;
+	const refused = isStop ? (isRefused ? woken + 1 : 0) : undefined;
+	const repeated = isStop && isRefused && woken > 0;
 	return [{ ...state, phase: { ...IDLE, refused } }, [{ type: "end", outcome, repeated }]];
 }
 

@@ -1,13 +1,26 @@
 /** Events and requests at random, one arbitrary per type. Numbers are small, so that limits are met often. */
 import fc from "fast-check";
-import { type AmountId, kindOf, type Max, METER_IDS, type MeterId, RUN_METER_IDS } from "../../src/core/meters.ts";
-import type { Event } from "../../src/core/state.ts";
+import {
+	type AmountId,
+	kindOf,
+	type Max,
+	METER_IDS,
+	type MeterId,
+	OWN,
+	RUN_METER_IDS,
+	SHARED,
+} from "../../src/core/meters.ts";
+import type { Balances, Event } from "../../src/core/state.ts";
 import type { Input } from "./sides.ts";
 
 const AMOUNTS = RUN_METER_IDS.filter((id) => kindOf(id).known === "after") as AmountId[];
 const OVER_SESSION = METER_IDS.filter((id) => kindOf(id).scope === "session");
 
-const meter = fc.constantFrom(...METER_IDS);
+/** Few are shared, or most sequences would wait for the ledger. */
+const meter = fc.oneof(
+	{ weight: 6, arbitrary: fc.constantFrom(...OWN) },
+	{ weight: 1, arbitrary: fc.constantFrom(...SHARED) },
+);
 const message = fc.constantFrom("overloaded", "bug");
 /** The first two are the same. */
 const call = fc.constantFrom(
@@ -28,6 +41,19 @@ function max(id: MeterId, odds: number): fc.Arbitrary<Max> {
 		{ weight: odds, arbitrary: fc.constantFrom(0, 1, 1, 2, 2, 2.5, 3, 3, 4, 4).map((n) => Math.floor(n * scale(id))) },
 		{ weight: 4, arbitrary: fc.constant("unlimited") },
 	);
+}
+
+/** The ledger's word on a few meters. */
+const balances: fc.Arbitrary<Balances> = fc
+	.array(
+		fc.constantFrom(...SHARED).chain((id) => balance(id).map((told) => [id, told] as const)),
+		{ maxLength: 3 },
+	)
+	.map((told) => Object.fromEntries(told));
+
+function balance(id: MeterId): fc.Arbitrary<{ readonly used: number; readonly cap: number }> {
+	const amount = fc.nat({ max: 4 }).map((n) => n * scale(id));
+	return fc.record({ used: amount, cap: amount });
 }
 
 type Of<T extends Input["type"]> = Extract<Input, { type: T }>;
@@ -52,6 +78,13 @@ export const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	counted: input("counted", {
 		used: fc.constantFrom(...OVER_SESSION).chain((id) => fc.nat({ max: 3 }).map((n) => ({ [id]: n * scale(id) }))),
 	}),
+	held: input("held", { balances }),
+	filled: fc.tuple(fc.constantFrom(...SHARED), fc.nat({ max: 4 }), balances).map(([meter, n, others]) => {
+		const full = { used: n * scale(meter), cap: n * scale(meter) };
+		return { type: "filled", meter, balances: { ...others, [meter]: full } };
+	}),
+	unreachable: input("unreachable", { message }),
+	balanced: input("balanced", { balances }),
 	ran_out: input("ran_out", { meter: fc.oneof(fc.constantFrom(...AMOUNTS), meter) }),
 	answered: input("answered", { answer: fc.constantFrom("yes", "yes", "yes", "wrap_up", "no", "none") }),
 	wrap_up_requested: input("wrap_up_requested", {}),
@@ -73,6 +106,7 @@ export const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 /** The steps of a host's loop are frequent, the others rare. */
 const OFTEN: Partial<Record<Input["type"], number>> = {
 	...{ prompted: 5, turn_requested: 20, turn_ended: 18, tool_call_requested: 18, charged: 6, answered: 8 },
+	...{ held: 6, filled: 3, unreachable: 2, balanced: 2 },
 	...{ settled: 6, turn_failed: 4, message_entered: 3, message_lost: 2, limit_raised: 2 },
 };
 
@@ -82,7 +116,7 @@ const weighted: readonly fc.Arbitrary<readonly Input[]>[] = Object.entries(INPUT
 	),
 );
 
-/** What chance seldom brings together: calls that go in circles, an amount that runs out, room for every meter. */
+/** What chance seldom brings together: circles, an amount that runs out, room for every meter, a ledger of no use. */
 const TOGETHER: readonly fc.Arbitrary<readonly Input[]>[] = [
 	fc
 		.tuple(fc.array(INPUTS.tool_call_requested, { minLength: 1, maxLength: 3 }), fc.integer({ min: 2, max: 5 }))
@@ -92,20 +126,55 @@ const TOGETHER: readonly fc.Arbitrary<readonly Input[]>[] = [
 		{ type: "ran_out", meter: id },
 	]),
 	fc.constant(METER_IDS.map((meter) => ({ type: "limit_raised", meter, by: scale(meter) }))),
+	fc
+		.tuple(INPUTS.unreachable, INPUTS.answered)
+		.map(([unreachable, answered]) => [{ type: "turn_requested" }, unreachable, answered]),
 ];
 
+/** Turns for which the ledger holds room. */
+const TURNS_HELD: fc.Arbitrary<readonly Input[]> = fc
+	.tuple(INPUTS.held, INPUTS.turn_ended, fc.integer({ min: 1, max: 3 }))
+	.map(([held, ended, n]) => {
+		const request = { type: "turn_requested" } as const;
+		return Array.from({ length: n }, () => [request, held, request, ended]).flat();
+	});
+
 /** Inputs, most of them one at a time. */
-export const INPUT_GROUPS: readonly fc.Arbitrary<readonly Input[]>[] = [...weighted, ...TOGETHER, ...TOGETHER];
+export const INPUT_GROUPS: readonly fc.Arbitrary<readonly Input[]>[] = [
+	...weighted,
+	...TOGETHER,
+	...TOGETHER,
+	...Array.from({ length: 8 }, () => TURNS_HELD),
+];
 
 export function sequence(maxLength: number): fc.Arbitrary<readonly Input[]> {
 	return fc.array(fc.oneof(...INPUT_GROUPS), { maxLength, size: "max" }).map((groups) => groups.flat());
 }
 
-/** Limits to begin with: a few that are soon reached, with and without somebody to ask. */
-export const setup: fc.Arbitrary<{ readonly attended: boolean; readonly events: readonly Event[] }> = fc.record({
+export interface Setup {
+	readonly attended: boolean;
+	readonly isMember: boolean;
+	readonly events: readonly Event[];
+}
+
+/** Limits to begin with: a few that are soon reached, with and without somebody to ask; in some nothing is shared. */
+export const setup: fc.Arbitrary<Setup> = fc.record({
 	attended: fc.boolean(),
-	events: fc.tuple(...METER_IDS.flatMap((id) => [limit(id), policy(id)]), INPUTS.grace_set, INPUTS.exempt_set),
+	isMember: fc.constantFrom(false, false, true),
+	events: fc
+		.tuple(
+			fc.tuple(...OWN.map(limit)),
+			shared(),
+			fc.tuple(...METER_IDS.map(policy)),
+			INPUTS.grace_set,
+			INPUTS.exempt_set,
+		)
+		.map(([own, shared, policies, ...others]) => [...own, ...shared, ...policies, ...others]),
 });
+
+function shared(): fc.Arbitrary<readonly Event[]> {
+	return fc.oneof(fc.constant([]), fc.tuple(...SHARED.map(limit)));
+}
 
 function limit(id: MeterId): fc.Arbitrary<Event> {
 	return max(id, 2).map((max) => ({ type: "limit_set", meter: id, max }));

@@ -76,12 +76,12 @@ export class Machine {
 	readonly #rules: ReadonlyMap<string, readonly Rule[]>;
 	readonly #meters: ReadonlyMap<string, Instance>;
 
-	constructor(attended: boolean, spec = THE_SPEC) {
+	constructor(attended: boolean, member: boolean, spec = THE_SPEC) {
 		this.spec = spec;
 		this.#rules = rulesByTrigger(spec);
 		const config = Object.fromEntries(Object.entries(spec.config).map(([name, is]) => [name, is({ names: {} })]));
 		this.always = { config: record(config) };
-		this.fire("SessionStarted", { attended });
+		this.fire("SessionStarted", { attended, member });
 		this.#meters = new Map(this.meters.map((meter) => [nameOf(meter), meter]));
 	}
 

@@ -36,8 +36,8 @@ test("the core takes every event and decides every request as the spec does", as
 		INPUT_GROUPS.map((arbitrary) => arbitrary.map((inputs) => new Send(inputs))),
 		{ maxCommands: 50, size: "max", ...(REPLAY.commands === undefined ? {} : { replayPath: REPLAY.commands }) },
 	);
-	const property = fc.property(setup, commands, ({ attended, events }, commands) => {
-		const sides = new Sides(attended);
+	const property = fc.property(setup, commands, ({ attended, isMember, events }, commands) => {
+		const sides = new Sides(attended, isMember);
 		for (const event of events) sides.send(event);
 		fc.modelRun(() => ({ model: {}, real: sides }), commands);
 	});

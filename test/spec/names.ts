@@ -10,7 +10,7 @@ export function triggerOf(type: string): string {
 		.join("");
 }
 
-/** `toolCalls` → `tool_calls`; a session's meter measures what the round's does. */
+/** `toolCalls` → `tool_calls`; a wider meter measures what the round's does. */
 export function measureOf(id: MeterId): string {
 	return kindOf(id).of.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -27,6 +27,9 @@ export function idOf(name: string): MeterId {
 /** The core's effects. */
 export const CONSEQUENCES = {
 	ask: "ContinuationRequested",
+	reserve: "RoomRequested",
+	release: "RoomReleased",
+	raise: "ShareRaised",
 	close_question: "QuestionClosed",
 	advise: "WrapUpAdvised",
 	point_out: "CirclePointedOut",

@@ -5,7 +5,15 @@ import { decide, transition } from "../../src/core/breaker.ts";
 import { softLimit } from "../../src/core/limit.ts";
 import { type Call, kindOf, METER_IDS, type MeterId, perMeter, perRunMeter } from "../../src/core/meters.ts";
 import { refusalsInARow } from "../../src/core/run.ts";
-import { create, type Decision, type Effect, type Event, type Request, type State } from "../../src/core/state.ts";
+import {
+	type Balances,
+	create,
+	type Decision,
+	type Effect,
+	type Event,
+	type Request,
+	type State,
+} from "../../src/core/state.ts";
 import { defaults, KEY_OF } from "../../src/settings/settings.ts";
 import { echoes, LENGTHS } from "./circles.ts";
 import type { Instance, Value } from "./expression.ts";
@@ -26,9 +34,9 @@ export interface Moment {
 }
 
 /** A core with the default settings. */
-export function fresh(attended: boolean): State {
+export function fresh(attended: boolean, isMember = false): State {
 	const { policy, grace, ...settings } = defaults(attended);
-	return create({ attended, limits: perMeter((id) => ({ max: settings[KEY_OF[id]], policy })), grace });
+	return create({ attended, isMember, limits: perMeter((id) => ({ max: settings[KEY_OF[id]], policy })), grace });
 }
 
 /** The core takes an input. */
@@ -49,9 +57,9 @@ export class Sides {
 	state: State;
 	readonly machine: Machine;
 
-	constructor(attended: boolean) {
-		this.state = fresh(attended);
-		this.machine = new Machine(attended);
+	constructor(attended: boolean, isMember = false) {
+		this.state = fresh(attended, isMember);
+		this.machine = new Machine(attended, isMember);
 		same(plain(this.state), stateOf(this.machine), "the state at the start");
 		same(METER_IDS.map(rowOf), this.machine.meters.map(specRowOf), "the table of meters");
 	}
@@ -97,6 +105,7 @@ function toSpec(values: Readonly<Record<string, unknown>>, machine: Machine): Re
 			if (name === "meter") return [name, of(machine, value as MeterId)];
 			if (name === "amounts") return ["charges", charges(value as PerId)];
 			if (name === "used") return ["counts", counts(value as PerId, machine)];
+			if (name === "balances") return [name, told(value as Balances, machine)];
 			return [name === "goesOn" ? "goes_on" : name, value === "unlimited" ? null : (value as Value)];
 		}),
 	);
@@ -110,6 +119,13 @@ function charges(amounts: PerId): Value {
 
 function counts(counted: PerId, machine: Machine): Value {
 	return Object.entries(counted).map(([id, used]) => record({ meter: of(machine, id as MeterId), used }));
+}
+
+function told(balances: Balances, machine: Machine): Value {
+	return METER_IDS.flatMap((id) => {
+		const balance = balances[id];
+		return balance ? [record({ meter: of(machine, id), ...balance })] : [];
+	});
 }
 
 function of(machine: Machine, id: MeterId): Instance {
@@ -141,9 +157,10 @@ function plain(core: State): unknown {
 		calls: { ...core.calls, recent: core.calls.recent.map((key) => JSON.parse(key) as unknown) },
 	};
 	if (phase.name === "idle") return { ...state, phase: { ...phase, refused: phase.refused } };
+	const asked = phase.name === "asking" ? { call: phase.call, unreachable: phase.unreachable } : {};
 	const { advised, lastCall, woken, ...run } = phase.run;
 	const passes = METER_IDS.filter((id) => run.passes.includes(id));
-	return { ...state, phase: { ...phase, run: { ...run, passes, advised, lastCall, woken } } };
+	return { ...state, phase: { ...phase, ...asked, run: { ...run, passes, advised, lastCall, woken } } };
 }
 
 /** The spec's session as the core would hold it. */
@@ -164,6 +181,8 @@ function stateOf(machine: Machine): unknown {
 		woken: refused,
 		wasAsked: session.get("stopped_at_question"),
 		refusals: session.get("refusals"),
+		isHeld: session.get("held"),
+		isWaived: session.get("waived"),
 	};
 	const phases: Record<string, () => object> = {
 		idle: () => ({
@@ -174,6 +193,7 @@ function stateOf(machine: Machine): unknown {
 		asking: () => ({
 			...{ run, meter: meterOf(session.get("asked_about")), gate: gateOf(session.get("asked_at")) },
 			call: session.get("waiting_call") ?? undefined,
+			unreachable: session.get("unreachable") ?? undefined,
 		}),
 		finishing: () => ({
 			...{ run, trip: tripOf(session), turns: session.get("final_turns") },
@@ -184,6 +204,7 @@ function stateOf(machine: Machine): unknown {
 	const advice = session.get("advice");
 	return {
 		attended: session.get("attended"),
+		isMember: session.get("member"),
 		grace: session.get("grace"),
 		advice: advice === "given" ? { given: meterOf(session.get("advice_about")) } : advice,
 		calls: streakOf(session),
@@ -215,6 +236,8 @@ function effectOf({ name, values }: Consequence, machine: Machine): unknown {
 	switch (name) {
 		case CONSEQUENCES.ask:
 			return { type, meter: meterOf(values["meter"]) };
+		case CONSEQUENCES.raise:
+			return { type, meter: meterOf(values["meter"]), by: values["by"] };
 		case CONSEQUENCES.advise:
 			return { type, meter: meterOf(values["meter"]), remaining: values["remaining"] ?? "unlimited" };
 		case CONSEQUENCES.point_out:
