@@ -1,12 +1,6 @@
 /** An extension that gives another agent in the same process something to do, once, when an event fires: `CHILD_AT` says which. */
-import {
-	createAgentSession,
-	DefaultResourceLoader,
-	type ExtensionAPI,
-	type ExtensionContext,
-	getAgentDir,
-	SessionManager,
-} from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { openChild } from "./open-child.ts";
 
 const slot = globalThis as { hasChild?: boolean };
 
@@ -14,11 +8,7 @@ export default function (pi: ExtensionAPI): void {
 	const start = async ({ cwd }: ExtensionContext): Promise<void> => {
 		if (slot.hasChild) return;
 		slot.hasChild = true;
-		const where = { cwd, agentDir: getAgentDir() };
-		const resourceLoader = new DefaultResourceLoader(where);
-		await resourceLoader.reload();
-		const sessionManager = SessionManager.inMemory(cwd);
-		const { session } = await createAgentSession({ ...where, resourceLoader, sessionManager });
+		const session = await openChild(cwd);
 		await session.bindExtensions({});
 		await session.prompt("child");
 	};

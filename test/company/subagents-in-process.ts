@@ -1,11 +1,6 @@
 /** An agent that runs others in its own process, written as the subagent extensions do it. */
-import {
-	createAgentSession,
-	DefaultResourceLoader,
-	type ExtensionAPI,
-	getAgentDir,
-	SessionManager,
-} from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { openChild } from "./open-child.ts";
 
 /** How a child ended, beside what the parent's model is told. */
 export interface Ended {
@@ -28,15 +23,11 @@ export default function (pi: ExtensionAPI): void {
 		parameters: { type: "object", properties: { task: { type: "string" }, bind: { type: "boolean" } } },
 		async execute(_id, params, _signal, _onUpdate, { cwd }) {
 			const { task, bind = true } = params as { task: string; bind?: boolean };
-			const agentDir = getAgentDir();
 			const outcomes: string[] = [];
 			const listener = (child: ExtensionAPI): void => {
 				child.events.on("turn-limit:outcome", (outcome) => outcomes.push((outcome as { kind: string }).kind));
 			};
-			const resourceLoader = new DefaultResourceLoader({ cwd, agentDir, extensionFactories: [listener] });
-			await resourceLoader.reload();
-			const sessionManager = SessionManager.inMemory(cwd);
-			const { session } = await createAgentSession({ cwd, agentDir, resourceLoader, sessionManager });
+			const session = await openChild(cwd, [listener]);
 			if (bind) await session.bindExtensions({});
 			await session.prompt(task);
 
@@ -47,7 +38,7 @@ export default function (pi: ExtensionAPI): void {
 			);
 			const told =
 				last?.stopReason === "error" ? `Agent failed: ${last.errorMessage}` : `Agent completed: ${texts.at(-1)}`;
-			const entries = sessionManager
+			const entries = session.sessionManager
 				.getEntries()
 				.flatMap((entry) => (entry.type === "custom" && entry.customType === "turn-limit-outcome" ? [entry.data] : []))
 				.map((outcome) => (outcome as { kind: string }).kind);

@@ -1,11 +1,6 @@
 /** An agent that runs others in its own process and reads what they say from the stream, as tintinweb/pi-subagents does. */
-import {
-	createAgentSession,
-	DefaultResourceLoader,
-	type ExtensionAPI,
-	getAgentDir,
-	SessionManager,
-} from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { openChild } from "./open-child.ts";
 
 /** `listen`: the text of the child's last message as it was streamed is its result. */
 export default function (pi: ExtensionAPI): void {
@@ -15,11 +10,7 @@ export default function (pi: ExtensionAPI): void {
 		description: "Gives a task to another agent.",
 		parameters: { type: "object", properties: { task: { type: "string" } } },
 		async execute(_id, params, _signal, _onUpdate, { cwd }) {
-			const where = { cwd, agentDir: getAgentDir() };
-			const resourceLoader = new DefaultResourceLoader(where);
-			await resourceLoader.reload();
-			const sessionManager = SessionManager.inMemory(cwd);
-			const { session } = await createAgentSession({ ...where, resourceLoader, sessionManager });
+			const session = await openChild(cwd);
 			await session.bindExtensions({});
 			let heard = "";
 			session.subscribe((event) => {

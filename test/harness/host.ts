@@ -1,9 +1,10 @@
 /** A sandbox in which a real pi runs against a scripted model, and the ways to run it. */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { helpers, write } from "./folders.ts";
 import { text, type Reply, type Script } from "./model.ts";
 import { cli, extension, node, Running, type Pi, type Result } from "./process.ts";
 import { Rpc, type Event, type RpcOptions } from "./rpc.ts";
@@ -87,8 +88,7 @@ export class Host {
 		write(this.agentDir, {
 			"models.json": models(url, options.modelFields),
 			"settings.json": settings(options.settings),
-			"bin/fd": "", // pi only looks whether these two exist, and warns on the screen if not
-			"bin/rg": "",
+			...helpers,
 			...options.agentFiles,
 		});
 		const load = (extra: Extra, i: number, list: string): string[] => {
@@ -144,9 +144,14 @@ export class Host {
 
 	/** pi in a terminal, ready for input. */
 	async terminal(options: TerminalOptions = {}): Promise<Terminal> {
-		const { Terminal } = await import("./terminal.ts"); // only here, because `npm start` runs without its packages
-		const args = [cli, ...this.#args, ...(options.args ?? [])];
-		const terminal = new Terminal(this.#t, { file: node, args, cwd: this.cwd, env: this.env }, options);
+		// Only here, because `npm start` runs without its packages.
+		const { canReuseTerminals, Terminal } = await import("./terminal.ts");
+		const args = [...this.#args, ...(options.args ?? [])];
+		const place = { cwd: this.cwd, env: this.env };
+		// What pi knows of its terminal by variables it keeps as long as its process lives.
+		const isFresh = this.#isFresh || !canReuseTerminals || "FORCE_COLOR" in this.env;
+		const command = isFresh ? { ...place, file: node, args: [cli, ...args] } : { ...place, args, input: true };
+		const terminal = new Terminal(this.#t, command, options);
 		await terminal.ready();
 		return terminal;
 	}
@@ -161,15 +166,6 @@ export class Host {
 	marks(): string[] {
 		const file = join(this.cwd, "marks");
 		return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-	}
-}
-
-/** Writes files into a folder; objects become JSON. */
-export function write(folder: string, files: Record<string, string | object> = {}): void {
-	mkdirSync(folder, { recursive: true });
-	for (const [name, content] of Object.entries(files)) {
-		mkdirSync(dirname(join(folder, name)), { recursive: true });
-		writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
 	}
 }
 

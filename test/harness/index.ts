@@ -1,3 +1,4 @@
+export { write } from "./folders.ts";
 export * from "./host.ts";
 export * from "./model.ts";
 export * from "./process.ts";

@@ -19,7 +19,8 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
 import { shared } from "../../src/pi/shared.ts";
-import { type HostOptions, models, settings, write } from "./host.ts";
+import { write } from "./folders.ts";
+import { type HostOptions, models, settings } from "./host.ts";
 import { text } from "./model.ts";
 import { Model } from "./server.ts";
 import { noopTool, replaceVariables } from "./session.ts";

@@ -1,7 +1,17 @@
 /** pi in a real pty, its output in a headless terminal emulator, so that a test types keys and reads the screen. */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after } from "node:test";
 import { spawn, type IPty } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
+import { cli, node, type Started } from "./process.ts";
 import { deadline, defer, Watch, type Scope } from "./wait.ts";
+import { canReuse, loading } from "./warm.ts";
+import type { Ended, Order } from "./warm-pi.ts";
 
 /** The size of the terminal, and arguments for pi. */
 export interface TerminalOptions {
@@ -16,6 +26,13 @@ interface Command {
 	cwd: string;
 	env: Record<string, string>;
 }
+
+/** A terminal that has run a pi before and waits for the next one. */
+const idle: Pty[] = [];
+
+/** Only where the runner tells when a file is over: a terminal keeps Node from ending. */
+export const canReuseTerminals = canReuse && process.env["NODE_TEST_CONTEXT"] !== undefined;
+if (canReuseTerminals) after(() => Promise.all(idle.map((pty) => pty.kill())));
 
 const keys: Record<string, string> = {
 	enter: "\r",
@@ -32,6 +49,7 @@ const keys: Record<string, string> = {
 export class Terminal {
 	readonly #emulator: InstanceType<typeof xterm.Terminal>;
 	readonly #pty: IPty;
+	readonly #reused: Pty | undefined;
 	readonly #watch = new Watch(() => this.screen());
 	#code: number | undefined;
 	#title = "";
@@ -40,9 +58,16 @@ export class Terminal {
 	/** The program status that pi has reported (OSC 7501), in that order. */
 	readonly reports: string[] = [];
 
-	constructor(t: Scope, { file, args, cwd, env }: Command, { cols = 120, rows = 40 }: TerminalOptions) {
+	/** Runs any command, or pi in a terminal in which another one has run. */
+	constructor(t: Scope, command: Command | Started, { cols = 120, rows = 40 }: TerminalOptions) {
 		this.#emulator = new xterm.Terminal({ cols, rows, allowProposedApi: true });
-		this.#pty = spawn(file, args, { name: "xterm-256color", cols, rows, cwd, env });
+		if ("file" in command) this.#pty = spawn(command.file, command.args, { ...size(cols, rows), ...command });
+		else {
+			this.#reused = idle.pop() ?? new Pty();
+			this.#pty = this.#reused.pty;
+			this.#pty.resize(cols, rows);
+			this.#reused.run(command);
+		}
 		this.#emulator.onTitleChange((title) => (this.#title = title));
 		this.#emulator.onBell(() => {
 			this.bells++;
@@ -50,12 +75,16 @@ export class Terminal {
 		});
 		this.#emulator.parser.registerOscHandler(7501, (report) => this.reports.push(report) > 0);
 		this.#emulator.onData((reply) => this.#pty.write(reply));
-		this.#pty.onData((data) => this.#emulator.write(data, () => this.#watch.changed()));
-		this.#pty.onExit(({ exitCode }) => {
+		const heard = this.#pty.onData((data) => this.#emulator.write(data, () => this.#watch.changed()));
+		const exit = this.#pty.onExit(({ exitCode }) => {
 			this.#code = exitCode;
 			this.#watch.over(`pi has ended (${exitCode})`);
 		});
-		defer(t, () => this.#end());
+		defer(t, async () => {
+			await this.#end();
+			for (const listener of [heard, exit]) listener.dispose();
+			this.#emulator.dispose();
+		});
 	}
 
 	/** Waits until pi takes input: it sets the window title when all extensions have started. */
@@ -140,13 +169,82 @@ export class Terminal {
 
 	/** SIGTERM lets pi end its tools too; SIGKILL is for a pi that no longer listens. */
 	async #end(): Promise<void> {
-		if (this.#code === undefined) this.#pty.kill("SIGTERM");
+		if (this.#code !== undefined) return;
+		if (this.#reused) {
+			if (await this.#reused.close()) idle.push(this.#reused);
+			else await this.#reused.kill();
+			return;
+		}
+		this.#pty.kill("SIGTERM");
 		const kill = setTimeout(() => this.#pty.kill("SIGKILL"), deadline / 4);
 		await this.exit().finally(() => clearTimeout(kill));
-		this.#emulator.dispose();
 	}
 
 	#has(text: string | RegExp): boolean {
 		return typeof text === "string" ? this.screen().includes(text) : text.test(this.screen());
+	}
+}
+
+function size(cols: number, rows: number): { name: string; cols: number; rows: number } {
+	return { name: "xterm-256color", cols, rows };
+}
+
+/** A terminal in which `warm-pi.ts` runs pi again and again. */
+class Pty {
+	readonly pty: IPty;
+	readonly #folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+	readonly #server = createServer();
+	readonly #socket: Promise<Socket>;
+	readonly #gone: Promise<undefined>;
+	#marker = "";
+
+	constructor() {
+		const path = join(this.#folder, "socket");
+		this.#socket = new Promise((resolve) => this.#server.listen(path).once("connection", resolve));
+		const options = { ...size(120, 40), env: loading() };
+		this.pty = spawn(node, [join(import.meta.dirname, "warm-pi.ts"), cli, path], options);
+		this.#gone = new Promise((resolve) => this.pty.onExit(() => resolve(undefined)));
+		void this.#gone.then(() => {
+			this.#server.close();
+			rmSync(this.#folder, { recursive: true, force: true });
+		});
+	}
+
+	run(started: Started): void {
+		this.#marker = randomUUID();
+		void this.#order({ run: { ...started, marker: this.#marker } });
+	}
+
+	/** Ends the run as SIGTERM does; gives whether the process can run another one. */
+	async close(): Promise<boolean> {
+		let heard = "";
+		const all = new Promise<void>((resolve) => {
+			const listener = this.pty.onData((data) => {
+				heard += data;
+				if (!heard.includes(this.#marker)) return;
+				listener.dispose();
+				resolve();
+			});
+		});
+		const ended = this.#order({ close: "run" }).then(
+			(socket) =>
+				new Promise<Ended>((resolve) =>
+					createInterface({ input: socket }).once("line", (line) => resolve(JSON.parse(line) as Ended)),
+				),
+		);
+		const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), deadline / 10).unref());
+		const both = Promise.all([ended, all]).then(([{ again }]) => again);
+		return (await Promise.race([both, late, this.#gone])) ?? false;
+	}
+
+	async kill(): Promise<void> {
+		this.pty.kill("SIGKILL");
+		await this.#gone;
+	}
+
+	async #order(order: Order): Promise<Socket> {
+		const socket = await this.#socket;
+		socket.write(`${JSON.stringify(order)}\n`);
+		return socket;
 	}
 }

@@ -3,8 +3,10 @@
  * the process is as pi finds it at a start. A process that cannot be brought back to that says so, and is not used again.
  */
 import { enableCompileCache } from "node:module";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import type * as Pi from "@earendil-works/pi-coding-agent";
 import type { Started } from "./process.ts";
@@ -15,7 +17,7 @@ export interface Order {
 	readonly run?: Started & { marker: string };
 	/** Input for the present one. */
 	readonly input?: string;
-	/** Its input ends, and then the run, or the process too. */
+	/** The client goes away, or in a terminal the person; and then the run ends, or the process too. */
 	readonly close?: "run" | "process";
 }
 
@@ -26,10 +28,15 @@ export interface Ended {
 	readonly again: boolean;
 }
 
+/** Keeps code from running that stands after the end of the process. */
+class Exit extends Error {}
+
 type Listener = (...args: unknown[]) => void;
 
 enableCompileCache();
-const cli = process.argv[2] ?? "";
+const [, , cli = "", path] = process.argv;
+/** In a terminal: the orders come by this socket, since a pty has no channel for them. */
+const socket = path === undefined ? undefined : connect(path);
 const pi = (await import(pathToFileURL(join(dirname(cli), "index.js")).href)) as typeof Pi;
 
 const exit = process.exit.bind(process);
@@ -45,20 +52,39 @@ globalThis.setInterval = (...args: Parameters<typeof setInterval>) => {
 	intervals.push(interval);
 	return interval;
 };
-Object.defineProperty(process, "stdin", { get: () => stdin, configurable: true });
+if (!socket) Object.defineProperty(process, "stdin", { get: () => stdin, configurable: true });
 process.emitWarning = () => {}; // as pi's cli.js does
-// An rpc pi whose client has gone away has disposed of everything. Any other has not, so its process does end.
-process.exit = ((code?: number) => (isClosing ? finish(code) : exit(code))) as typeof process.exit;
-process.on("disconnect", () => exit());
-process.on("message", ({ run: started, input, close }: Order) => {
+process.exit = (code) => {
+	// A pi whose client or person has gone away has disposed of everything. Any other has not, so its process does end.
+	if (!isClosing) return exit(code);
+	process.on("unhandledRejection", (error) => {
+		if (!(error instanceof Exit)) throw error;
+	});
+	finish(Number(code ?? 0));
+	throw new Exit();
+};
+if (socket) {
+	createInterface({ input: socket }).on("line", (line) => obey(JSON.parse(line) as Order));
+	socket.on("close", () => exit());
+} else {
+	process.on("message", obey);
+	process.on("disconnect", () => exit());
+}
+const globals = new Set(Reflect.ownKeys(globalThis));
+const emitters: NodeJS.EventEmitter[] = [process, process.stdout, process.stderr, ...(socket ? [process.stdin] : [])];
+const listeners = new Map(
+	emitters.map((emitter) => [emitter, new Map(emitter.eventNames().map((name) => [name, emitter.rawListeners(name)]))]),
+);
+const busy = handles();
+
+function obey({ run: started, input, close }: Order): void {
 	if (started) return void run(started);
 	if (input !== undefined) return void stdin.write(input);
 	isClosing = close === "run";
-	stdin.end();
-});
-const globals = new Set(Reflect.ownKeys(globalThis));
-const listeners = new Map(process.eventNames().map((name) => [name, process.rawListeners(name)]));
-const busy = handles();
+	// Pi listens first. A library of its own that listens too would end the process.
+	if (socket) added(process, "SIGTERM")[0]?.("SIGTERM");
+	else stdin.end();
+}
 
 async function run({ args, cwd, env, input, marker }: NonNullable<Order["run"]>): Promise<void> {
 	process.chdir(cwd);
@@ -74,20 +100,22 @@ async function run({ args, cwd, env, input, marker }: NonNullable<Order["run"]>)
 		finish = (code = Number(process.exitCode ?? 0)) => ended(end(code));
 		void pi.main([...args]).then(() => finish()); // a failure ends the process, as it ends pi's
 	});
+	await new Promise((later) => setImmediate(later)); // until Node has told of the promise that the exit has rejected
 	await clean();
 	const ended: Ended = { code, again: await isQuiet() };
-	for (const stream of [process.stdout, process.stderr]) {
+	for (const stream of socket ? [process.stdout] : [process.stdout, process.stderr]) {
 		const { write } = Object.getPrototypeOf(stream) as { write: (text: string, written: () => void) => void };
 		await new Promise<void>((written) => write.call(stream, marker, written)); // pi has replaced that of standard output
 	}
-	process.send?.(ended);
+	if (socket) socket.write(`${JSON.stringify(ended)}\n`);
+	else process.send?.(ended);
 }
 
 /** Ends the run as Node ends a process; gives the code. */
 function end(code: number): number {
 	finish = () => {};
 	process.exitCode = code;
-	for (const listener of added("exit")) listener.call(process, code);
+	for (const listener of added(process, "exit")) listener.call(process, code);
 	return process.exitCode;
 }
 
@@ -95,7 +123,8 @@ function end(code: number): number {
 async function clean(): Promise<void> {
 	for (const interval of intervals) clearInterval(interval);
 	intervals = [];
-	for (const name of process.eventNames()) for (const listener of added(name)) process.off(name, listener);
+	for (const emitter of emitters)
+		for (const name of emitter.eventNames()) for (const listener of added(emitter, name)) emitter.off(name, listener);
 	for (const name of Reflect.ownKeys(globalThis)) if (!globals.has(name)) Reflect.deleteProperty(globalThis, name);
 	// Pi keeps the modules of extensions until it loads some for another folder.
 	const none = { noExtensions: true, noSkills: true, noPromptTemplates: true, noThemes: true, noContextFiles: true };
@@ -103,10 +132,10 @@ async function clean(): Promise<void> {
 	await new pi.DefaultResourceLoader({ ...place, ...none }).reload();
 }
 
-/** The listeners that the run has added to the process. */
-function added(name: string | symbol): Listener[] {
-	const all = process.rawListeners(name) as Listener[];
-	return all.filter((listener) => !listeners.get(name)?.includes(listener));
+/** The listeners that the run has added. */
+function added(emitter: NodeJS.EventEmitter, name: string | symbol): Listener[] {
+	const all = emitter.rawListeners(name) as Listener[];
+	return all.filter((listener) => !listeners.get(emitter)?.get(name)?.includes(listener));
 }
 
 /** Node ends a process when nothing is left to do: the last tool may just be going, a file may be half written. */

@@ -1,39 +1,43 @@
 /** A pi that runs where another one has run finds a process like new. Not for PI_TEST_FRESH, where no process is used again. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { bash, calls, endless, held, host, mark, text, type Extra, type HostOptions } from "./index.ts";
+import { bash, calls, endless, held, host, mark, text, type Host } from "./index.ts";
 
 const bare = { extension: false, model: endless(text("done")) };
 
-/** Says what it finds in its process. The exit code is what it would be if pi set none. */
+/** Writes down, at the end of its first run, what it finds in its process. */
 function looks(pi: ExtensionAPI): void {
-	pi.on("session_start", () => {
+	const { writeFileSync } = process.getBuiltinModule("node:fs");
+	let isFirst = true;
+	pi.on("agent_start", () => {
+		if (!isFirst) return;
+		isFirst = false;
 		const { pid, title, argv, exitCode } = process;
-		const names = Reflect.ownKeys(globalThis).map(String);
-		const left = names.filter((name) => name.includes("left behind"));
+		const globals = Reflect.ownKeys(globalThis).map(String);
+		const left = [...globals, ...Object.keys(process.env), ...argv].filter((name) => name.includes("left behind"));
 		const events = ["exit", "beforeExit", "SIGTERM", "SIGHUP", "SIGINT", "uncaughtException", "unhandledRejection"];
-		const listeners = events.map((name) => process.listenerCount(name));
-		const variables = Object.keys(process.env).filter((name) => name.startsWith("LEFT"));
-		console.error(
-			JSON.stringify({
-				pid,
-				here: { title, exitCode, cwd: process.cwd(), left, variables, args: argv.at(-1), listeners },
-			}),
-		);
+		const listeners = [
+			...events.map((name) => process.listenerCount(name)),
+			process.stdin.listenerCount("data"),
+			process.stdout.listenerCount("resize"),
+		];
+		writeFileSync("seen", JSON.stringify({ pid, here: { title, exitCode, left, listeners } }));
 	});
 }
 
 /** Leaves something in every place that it can reach. */
 function leaves(pi: ExtensionAPI): void {
 	pi.on("agent_settled", () => {
-		process.env["LEFT"] = "x";
 		process.title = "left behind";
 		process.argv.push("left behind");
 		Object.assign(globalThis, { "left behind": true, [Symbol.for("left behind")]: true });
-		for (const name of ["exit", "SIGTERM", "SIGHUP", "uncaughtException"])
-			process.on(name, () => console.error("left behind"));
-		setInterval(() => console.error("left behind"), 1);
+		for (const name of ["exit", "SIGTERM", "SIGHUP", "uncaughtException"]) process.on(name, () => {});
+		process.stdin.on("data", () => {});
+		process.stdout.on("resize", () => {});
+		setInterval(() => (process.env["left behind"] = "x"), 1);
 	});
 }
 
@@ -42,32 +46,42 @@ interface Seen {
 	here: object;
 }
 
-const seenIn = (stderr: string): Seen => JSON.parse(stderr.split("\n")[0] ?? "") as Seen;
+/** What `looks` has seen in the last pi of a sandbox. */
+const seen = (sandbox: Host): Seen => JSON.parse(readFileSync(join(sandbox.cwd, "seen"), "utf8")) as Seen;
 
-/** Two runs of pi in print mode in one sandbox, or a run over rpc and one in print mode. */
-async function twice(t: Parameters<typeof host>[0], first: "print" | "rpc", left: Extra[], options: HostOptions = {}) {
-	const sandbox = await host(t, { ...bare, ...options, after: [looks, ...left] });
-	let stderr = "";
-	if (first === "print") ({ stderr } = await sandbox.print("go"));
-	else {
-		const rpc = await sandbox.rpc();
-		await rpc.run("go");
-		({ stderr } = await rpc.close());
-	}
-	const second = await sandbox.print("go");
-	return { sandbox, first: seenIn(stderr), second: seenIn(second.stderr), result: second };
+/** A test in a test, so that what belongs to it ends before the other one goes on. */
+async function within(body: (scope: { after: (undo: () => unknown) => void }) => Promise<void>): Promise<void> {
+	const undos: (() => unknown)[] = [];
+	await body({ after: (undo) => undos.push(undo) });
+	for (const undo of undos) await undo();
 }
 
-for (const mode of ["print", "rpc"] as const) {
-	test(`nothing that a pi (${mode}) has left behind meets the next one`, async (t) => {
-		const { first, second, result } = await twice(t, mode, [leaves]);
-		assert.equal(first.pid, second.pid);
-		// It leaves something in its own run too, which is seen when that ends.
-		assert.equal(result.stderr.split("left behind").length - 1 <= 2, true, result.stderr);
-		const fresh = await host(t, { ...bare, fresh: true, after: [looks] });
-		const there = seenIn((await fresh.print("go")).stderr);
-		const expected = { ...there.here, cwd: (second.here as { cwd: string }).cwd };
-		assert.deepEqual(second.here, expected);
+const WAYS: Record<string, (sandbox: Host) => Promise<unknown>> = {
+	"in print mode": (sandbox) => sandbox.print("go"),
+	"over rpc": async (sandbox) => (await sandbox.rpc()).run("go"),
+	"in a terminal": async (sandbox) => {
+		const terminal = await sandbox.terminal();
+		terminal.type("go\r");
+		assert.doesNotMatch(await terminal.shows("done"), /half typed/);
+		terminal.type("half typed");
+		await terminal.shows("half typed");
+	},
+};
+
+for (const [way, run] of Object.entries(WAYS)) {
+	test(`nothing that a pi has left behind meets the next one (${way})`, async (t) => {
+		let first: Seen | undefined;
+		await within(async (scope) => {
+			const sandbox = await host(scope, { ...bare, after: [looks, leaves] });
+			await run(sandbox);
+			first = seen(sandbox);
+		});
+		const [used, fresh] = [{}, { fresh: true }].map((options) => host(t, { ...bare, ...options, after: [looks] }));
+		for (const sandbox of [await used, await fresh]) if (sandbox) await run(sandbox);
+		const [second, expected] = [seen((await used)!), seen((await fresh)!)];
+		assert.equal(second.pid, first?.pid);
+		assert.notEqual(second.pid, expected.pid);
+		assert.deepEqual(second.here, expected.here);
 	});
 }
 
@@ -82,16 +96,19 @@ for (const [what, leave] of [
 	[
 		"a child",
 		(pi: ExtensionAPI) =>
-			pi.on("agent_settled", () => void process.getBuiltinModule("node:child_process").spawn("sleep", ["60"])),
+			pi.on("agent_settled", () => void process.getBuiltinModule("node:child_process").spawn("sleep", ["5"])),
 	],
 ] as const) {
 	test(`a process in which a pi has left ${what} is not used again`, async (t) => {
-		const sandbox = await host(t, { ...bare, after: [looks, leave] });
-		const rpc = await sandbox.rpc();
+		const [first, second] = [
+			await host(t, { ...bare, after: [looks, leave] }),
+			await host(t, { ...bare, after: [looks] }),
+		];
+		const rpc = await first.rpc();
 		await rpc.run("go");
-		const first = seenIn((await rpc.close()).stderr);
-		const second = seenIn((await (await host(t, { ...bare, after: [looks] })).print("go")).stderr);
-		assert.notEqual(first.pid, second.pid);
+		await rpc.close();
+		await second.print("go");
+		assert.notEqual(seen(first).pid, seen(second).pid);
 	});
 }
 
@@ -124,13 +141,13 @@ test("a run that goes on when its test ends sends nothing more, and the next pi 
 		{ model: [calls(bash("sleep 60")), mark()], arrives: 1 },
 	];
 	for (const { model, arrives } of unfinished) {
-		const undo: (() => unknown)[] = [];
-		const sandbox = await host({ after: (end) => undo.push(end) }, { extension: false, model });
-		const rpc = await sandbox.rpc();
-		await rpc.prompt("go");
-		await sandbox.model.arrival(arrives);
-		for (const end of undo) await end();
-		assert.equal(sandbox.model.requests.length, arrives);
+		let sandbox: Host | undefined;
+		await within(async (scope) => {
+			sandbox = await host(scope, { extension: false, model });
+			await (await sandbox.rpc()).prompt("go");
+			await sandbox.model.arrival(arrives);
+		});
+		assert.equal(sandbox?.model.requests.length, arrives);
 		assert.equal((await (await host(t, bare)).print("go")).stdout, "done\n");
 	}
 });

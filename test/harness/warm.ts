@@ -5,15 +5,30 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
+import { helpers, write } from "./folders.ts";
 import { cli, node, type Pi, type Result, type Started } from "./process.ts";
 import { deadline, defer, Watch, within, type Scope } from "./wait.ts";
 import type { Ended, Order } from "./warm-pi.ts";
 
 /** False where every pi gets a process of its own: by PI_TEST_FRESH, and on hosts that do not export their `main`. */
 export const canReuse = !process.env["PI_TEST_FRESH"] && existsSync(join(dirname(cli), "index.js"));
+
+/** Pi reads this one's place as soon as it is loaded, and looks there for its two helpers. */
+const agentDir = canReuse ? mkdtempSync(join(tmpdir(), "pi-test-")) : "";
+if (canReuse) {
+	write(agentDir, helpers);
+	process.on("exit", () => rmSync(agentDir, { recursive: true, force: true }));
+}
+
+/** The environment in which pi is loaded; each run has its own. */
+export function loading(): Record<string, string> {
+	const { PATH = "", TMPDIR = tmpdir() } = process.env;
+	return { PATH, TMPDIR, LANG: "C.UTF-8", TERM: "xterm-256color", PI_CODING_AGENT_DIR: agentDir };
+}
 
 /** Processes that wait for their next run. */
 const idle: Process[] = [];
@@ -100,9 +115,8 @@ class Process {
 	readonly #child: ChildProcess;
 
 	constructor() {
-		const { PATH = "", TMPDIR } = process.env;
 		this.#child = spawn(node, [join(import.meta.dirname, "warm-pi.ts"), cli], {
-			env: { PATH, ...(TMPDIR && { TMPDIR }) },
+			env: loading(),
 			stdio: ["ignore", "pipe", "pipe", "ipc"],
 		});
 		this.#child.stdout?.setEncoding("utf8");
