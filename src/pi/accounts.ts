@@ -12,8 +12,10 @@ export function dayOf(meters: Meters): readonly Account[] {
 	return Object.keys(caps).length > 0 ? [{ scope: "day", zone: zone(), caps }] : [];
 }
 
+/** Where the variable TZ is empty or names no zone, the clock runs on UTC and the zone has no name, or one that Intl refuses. */
 function zone(): string {
-	return Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone as string | undefined;
+	return zone === undefined || zone === "Etc/Unknown" ? "UTC" : zone;
 }
 
 export function capsOf(meters: Meters, scope: "day" | "tree"): Amounts {
