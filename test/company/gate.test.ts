@@ -18,7 +18,7 @@ import {
 	text,
 } from "../harness/index.ts";
 import { settles, sleeper, wake } from "./extensions.ts";
-import { embedded, readmeProgram, runProgram } from "./program.ts";
+import { embedded, documentedProgram, runProgram } from "./program.ts";
 import { forge, stored } from "./sessions.ts";
 
 /** Without the wrap-up, which nobody asks about here. */
@@ -144,9 +144,9 @@ describe("a program that embeds pi", () => {
 		["", {}],
 		[" and told of a limit by the environment", { PI_MAX_TURNS: "5" }],
 	] as const) {
-		test(`the program in the README keeps its own limit where the extension is installed too${where}`, async (t) => {
+		test(`the program in docs/embedding.md keeps its own limit where the extension is installed too${where}`, async (t) => {
 			const pi = await host(t, { model: long, settings: { packages: [root] }, env });
-			const { stdout, stderr, code } = await runProgram(pi, readmeProgram());
+			const { stdout, stderr, code } = await runProgram(pi, documentedProgram());
 			assert.equal(pi.model.requests.length, 10);
 			assert.match(stdout, /kind: 'exhausted'/);
 			assert.match(stdout, /^Stopped: pi-turn-limit: exhausted at the limit of 10 turns \(option\)/m);

@@ -78,10 +78,10 @@ registerHooks({
 	});
 }
 
-/** The program that the README shows. */
-export function readmeProgram(): string {
-	const readme = readFileSync(join(root, "README.md"), "utf8");
-	const program = /^```js\n(.*?)^```$/ms.exec(readme)?.[1];
-	if (program === undefined) throw new Error("The README shows no program.");
+/** The program that docs/embedding.md shows. */
+export function documentedProgram(): string {
+	const page = readFileSync(join(root, "docs/embedding.md"), "utf8");
+	const program = /^```js\n(.*?)^```$/ms.exec(page)?.[1];
+	if (program === undefined) throw new Error("docs/embedding.md shows no program.");
 	return program;
 }

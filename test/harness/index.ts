@@ -1,4 +1,3 @@
-export { write } from "./folders.ts";
 export * from "./host.ts";
 export * from "./model.ts";
 export * from "./process.ts";
