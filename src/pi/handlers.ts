@@ -19,7 +19,7 @@ import {
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
 import { noted, noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
 import type { Session } from "./session.ts";
-import { charge } from "./sharing.ts";
+import { beginTurn, charge } from "./sharing.ts";
 import { Starting } from "./starting.ts";
 import { chargeTime } from "./time.ts";
 import { canShowEntries } from "./transcript.ts";
@@ -197,7 +197,7 @@ export function handlersOf(session: Session): Handlers {
 		const decision = await session.request({ type: "turn_requested" }, ctx);
 		switch (decision) {
 			case "admit":
-				session.shares?.beginTurn();
+				await beginTurn(session);
 				session.delivery.inject();
 				if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
 				return;

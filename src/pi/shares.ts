@@ -88,9 +88,11 @@ export class Shares {
 		}
 	}
 
-	/** The turn for which room is held was admitted. */
-	beginTurn(): void {
+	/** A turn was admitted. No room is held for one of the final pass, so it is counted now: a grant adds to what is used. */
+	async beginTurn(meters: Meters): Promise<void> {
 		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
+		else this.#purse.owe(this.#spending(meters), { turns: 1 });
+		await this.#purse.tryToPay();
 	}
 
 	/** The turn for which room is held does not begin. */
@@ -99,14 +101,14 @@ export class Shares {
 		await this.#purse.tryToPay();
 	}
 
-	/** The turn has spent this. `isFinal`: it is one of the final pass, for which no room is held. */
-	async settleTurn(amounts: Amounts, meters: Meters, isFinal: boolean): Promise<Balances> {
-		const isCounted = this.#turn?.isUnderWay === true || isFinal;
-		if (!isCounted && Object.keys(amounts).length === 0) return {};
+	/** The turn has spent this. */
+	async settleTurn(amounts: Amounts, meters: Meters): Promise<Balances> {
+		const isHeld = this.#turn?.isUnderWay === true;
+		if (!isHeld && Object.keys(amounts).length === 0) return {};
 		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
-		const turn = this.#turn?.isUnderWay ? this.#takeTurn() : this.#spending(meters);
-		this.#purse.owe(turn, isCounted ? { ...amounts, turns: 1 } : amounts);
+		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
+		this.#purse.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
 		return balancesOf(await this.#purse.tryToPay(), meters);
 	}
 

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { kindOf, type MeterId, SHARED } from "../core/meters.ts";
+import { isRetrying } from "../core/state.ts";
 import type { Amounts } from "../ledger/port.ts";
 import { KEY_OF } from "../settings/settings.ts";
 import { agentDirectory, type Context } from "./host.ts";
@@ -56,6 +57,12 @@ export function treeOf(session: Session): Tree | undefined {
 	return { name: shares.tree, at: shares.at, limits: Object.fromEntries(limits) as Tree["limits"] };
 }
 
+/** A turn was admitted. The repetition of a failed one is the same turn. */
+export async function beginTurn(session: Session): Promise<void> {
+	const { shares, state } = session;
+	if (shares && isSharing(session) && !isRetrying(state)) await shares.beginTurn(state.meters);
+}
+
 /** Charges what was spent; `isTurn`: by the message that the model has completed. */
 export async function charge(
 	session: Session,
@@ -66,9 +73,8 @@ export async function charge(
 	if (amounts) await session.step({ type: "charged", amounts }, ctx);
 	const { shares, state } = session;
 	if (shares === undefined || !isSharing(session) || !(amounts || isTurn)) return;
-	const isFinal = state.phase.name === "finishing";
 	const balances = isTurn
-		? await shares.settleTurn(amounts ?? {}, state.meters, isFinal)
+		? await shares.settleTurn(amounts ?? {}, state.meters)
 		: await shares.charge(amounts ?? {}, state.meters);
 	await session.step({ type: "balanced", balances }, ctx);
 }

@@ -116,7 +116,7 @@ const weighted: readonly fc.Arbitrary<readonly Input[]>[] = Object.entries(INPUT
 	),
 );
 
-/** What chance seldom brings together: circles, an amount that runs out, room for every meter, a ledger of no use. */
+/** What chance seldom brings together: circles, an amount that runs out, room for every meter, a ledger without room. */
 const TOGETHER: readonly fc.Arbitrary<readonly Input[]>[] = [
 	fc
 		.tuple(fc.array(INPUTS.tool_call_requested, { minLength: 1, maxLength: 3 }), fc.integer({ min: 2, max: 5 }))
@@ -127,8 +127,8 @@ const TOGETHER: readonly fc.Arbitrary<readonly Input[]>[] = [
 	]),
 	fc.constant(METER_IDS.map((meter) => ({ type: "limit_raised", meter, by: scale(meter) }))),
 	fc
-		.tuple(INPUTS.unreachable, INPUTS.answered)
-		.map(([unreachable, answered]) => [{ type: "turn_requested" }, unreachable, answered]),
+		.tuple(fc.oneof(INPUTS.filled, INPUTS.unreachable), INPUTS.answered)
+		.map(([event, answered]) => [{ type: "turn_requested" }, event, answered]),
 ];
 
 /** Turns for which the ledger holds room. */
@@ -142,8 +142,7 @@ const TURNS_HELD: fc.Arbitrary<readonly Input[]> = fc
 /** Inputs, most of them one at a time. */
 export const INPUT_GROUPS: readonly fc.Arbitrary<readonly Input[]>[] = [
 	...weighted,
-	...TOGETHER,
-	...TOGETHER,
+	...Array.from({ length: 3 }, () => TOGETHER).flat(),
 	...Array.from({ length: 8 }, () => TURNS_HELD),
 ];
 

@@ -1,9 +1,11 @@
 /** The smallest loop of a host around the spec: it does what pi would do if the spec were our extension. */
 import { isEndAwaited } from "../../src/core/gate.ts";
 import { publish } from "../../src/core/outcome.ts";
-import { type Effect, type Event, isClosed, isRetrying, type Request } from "../../src/core/state.ts";
+import type { RunMeterId } from "../../src/core/meters.ts";
+import { type Effect, type Event, isClosed, isRetrying, type Request, type State } from "../../src/core/state.ts";
+import { Ledger } from "../core/ledger.ts";
 import { type Input, Sides } from "./sides.ts";
-import type { Act, Reply, Work, World } from "./world.ts";
+import type { Act, Amounts, Reply, Work, World } from "./world.ts";
 
 /** How often pi repeats a failed request. */
 export const RETRIES = 1;
@@ -11,11 +13,17 @@ export const RETRIES = 1;
 /** The message that pi makes up for a request that never left. */
 const ABORTED: Reply = { type: "aborted" };
 
+/** Of the run. */
+function turnsOf({ phase }: State): number {
+	return phase.name === "idle" ? 0 : phase.run.spent.turns;
+}
+
 export class Loop {
 	/** Everything that somebody outside can see, in its order. */
 	readonly log: string[] = [];
 	readonly #sides: Sides;
 	readonly #world: World;
+	readonly #ledger = new Ledger();
 	/** Our messages that go with the next request: those in the transcript, and those past it. */
 	#entered: string[] = [];
 	#injected: string[] = [];
@@ -127,8 +135,14 @@ export class Loop {
 			this.#moment();
 			const { time = 0, ...amounts } = args.spends;
 			this.#passed += time;
-			if (Object.keys(amounts).length > 0) this.#send({ type: "charged", amounts });
+			if (Object.keys(amounts).length > 0) this.#charge(amounts);
 		}
+	}
+
+	#charge(amounts: Amounts): void {
+		this.#send({ type: "charged", amounts });
+		for (const [id, amount] of Object.entries(amounts)) this.#ledger.spend(id as RunMeterId, amount);
+		this.#send({ type: "balanced", balances: this.#ledger.balances(this.#sides.state) });
 	}
 
 	#chargeTime(): void {
@@ -141,8 +155,12 @@ export class Loop {
 		for (;;) {
 			if (this.#isAborted) this.#send({ type: "interrupted" });
 			this.#chargeTime();
-			const { decision, effects } = this.#take(request);
-			this.#ask(effects);
+			const { phase } = this.#sides.state;
+			if (phase.name === "idle" && phase.prompted) this.#ledger.beginTree(phase.promised);
+			const { before, decision, effects, after } = this.#take(request);
+			this.#ledger.spend("turns", turnsOf(after) - turnsOf(before));
+			const isReserved = effects.some(({ type }) => type === "reserve");
+			this.#ask(isReserved ? this.#send(this.#ledger.reserve(this.#sides.state)) : effects);
 			if (decision !== "wait") return !this.#isAborted && decision === "admit";
 		}
 	}
@@ -187,6 +205,7 @@ export class Loop {
 	#take(input: Input): ReturnType<Sides["send"]> {
 		const moment = this.#sides.send(input);
 		for (const effect of moment.effects) {
+			if (effect.type === "raise") this.#ledger.raise(effect.meter, effect.by, moment.after);
 			if (effect.type === "advise") this.#posted.push("advise");
 			if (effect.type === "point_out") this.#posted.push("point_out");
 			if (effect.type === "synthesize") this.#posted.push("demand");

@@ -172,19 +172,24 @@ for (const id of METER_IDS) {
 	});
 }
 
-test("a real session works on where a limit is raised in the final pass, which chance seldom brings", async () => {
-	const limits: readonly Event[] = [
-		{ type: "limit_set", meter: "turns", max: 1 },
-		{ type: "policy_set", meter: "turns", policy: "synthesize" },
-	];
-	await compare(false, limits, [
-		{ type: "prompted" },
-		{ type: "turn_ended", goesOn: true },
-		{ type: "tool_call_requested", call: { tool: "work", input: {} } },
-		{ type: "limit_raised", meter: "turns", by: 3 },
-		{ type: "turn_ended", goesOn: true },
-	]);
-});
+for (const meter of METER_IDS.filter((id) => kindOf(id).of === "turns")) {
+	test(`a real session works on where ${meter} are raised in the final pass, which chance seldom brings`, async () => {
+		const limits: readonly Event[] = [
+			{ type: "limit_set", meter: "turns", max: "unlimited" },
+			{ type: "limit_set", meter, max: 1 },
+			{ type: "policy_set", meter, policy: "synthesize" },
+		];
+		const turns = Array.from({ length: 5 }, () => turnThatSpends(meter)).flat();
+		await compare(false, limits, [
+			{ type: "prompted" },
+			{ type: "turn_ended", goesOn: true },
+			{ type: "tool_call_requested", call: { tool: "work", input: {} } },
+			{ type: "limit_raised", meter, by: 3 },
+			{ type: "turn_ended", goesOn: true },
+			...turns,
+		]);
+	});
+}
 
 test("in doing so every question is asked, every message given, every outcome reached", () => {
 	const lines = [...seen].filter((line) => !/^turn \w+ /.test(line)).sort();

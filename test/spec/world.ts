@@ -2,7 +2,15 @@
  * Everything around a breaker that acts by itself: a person, a model, another extension. They act by a script, which is
  * read wherever something can happen. So the same script means the same for a real pi and for the loop around the spec.
  */
-import { type AmountId, type Call, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import {
+	type AmountId,
+	type Call,
+	isShared,
+	kindOf,
+	type Max,
+	METER_IDS,
+	type MeterId,
+} from "../../src/core/meters.ts";
 import type { Answer, Event } from "../../src/core/state.ts";
 import type { Input } from "./sides.ts";
 
@@ -117,6 +125,8 @@ function actOf(event: Input | undefined): Act | undefined {
 		case "interrupted":
 			return { type: "abort" };
 		case "limit_set":
+			// While a run is under way a tree keeps the limits that it began with.
+			if (isShared(event.meter)) return undefined;
 			return command(`${kindOf(event.meter).word} ${written(event.meter, event.max)}`, event);
 		case "limit_raised":
 			return command(`${kindOf(event.meter).word} +${written(event.meter, event.by)}`, event);
