@@ -79,7 +79,7 @@ function untilReady(before: string[], caches: string): Promise<Start> {
 		const meter = `import { writeFileSync } from "node:fs";
 			process.on("exit", () => writeFileSync("cpu.json", JSON.stringify(process.cpuUsage())));`;
 		const pi = await host(t, {
-			...{ extension: false, before, files: { "meter.mjs": meter } },
+			...{ fresh: true, extension: false, before, files: { "meter.mjs": meter } },
 			env: { TMPDIR: caches, NODE_OPTIONS: "--import ./meter.mjs" },
 		});
 		const start = performance.now();

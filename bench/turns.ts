@@ -145,7 +145,7 @@ async function realRun(t: Scope, subject: Subject): Promise<Turns> {
 		// Another call each time, or the limit on repeats would end it.
 		model: (_request, n) =>
 			n <= REAL_TURNS ? calls({ name: "read", args: { path: "notes", limit: n } }) : text("done"),
-		...{ files: { notes: "Nothing of note.\n" }, extension: false, before: [probe] },
+		...{ files: { notes: "Nothing of note.\n" }, fresh: true, extension: false, before: [probe] },
 		env: { PROBE: JSON.stringify(subject), PI_MAX_TURNS: "1000000", PI_TURN_LIMIT_REPEATS: "10" },
 	});
 	await pi.print("go");

@@ -200,7 +200,7 @@ describe("pi imports of the package", () => {
 			import { registerHooks } from "node:module";
 			registerHooks({ load(url, context, load) { appendFileSync("imported", url + "\\n"); return load(url, context); } });`;
 		const pi = await host(t, {
-			...{ extension: false, before: [installed()], files: { "recorder.mjs": recorder } },
+			...{ fresh: true, extension: false, before: [installed()], files: { "recorder.mjs": recorder } },
 			env: { ...env, NODE_OPTIONS: "--import ./recorder.mjs" },
 		});
 		await pi.print(prompt);
