@@ -1,110 +1,133 @@
 /** `npm run pictures`: makes docs/*.svg from the real thing: a real pi in a terminal, with a scripted model. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import xterm from "@xterm/headless";
-import { bash, calls, endless, held, host, type Host, type Reply, type Request, text } from "../test/harness/index.ts";
+import { held, host, type Host, type HostOptions, type Reply, type Request, text } from "../test/harness/index.ts";
+import type { Terminal, TerminalOptions } from "../test/harness/index.ts";
 import { personsSessions } from "../test/history/person.ts";
-import { svg } from "./svg.ts";
+import { files, PROMPT, report, work } from "./flaky.ts";
+import { type Frame, lastRows, screen, svg } from "./svg.ts";
 
-const COLS = 96;
+const SIZE = { cols: 80, rows: 24 };
+const LIMIT = 4;
 const COLOURS = { COLORTERM: "truecolor" };
 const docs = join(import.meta.dirname, "../docs");
 const undos: (() => unknown)[] = [];
 const scope = { after: (undo: () => unknown): unknown => undos.unshift(undo) };
-const work: Reply = {
-	...text("The suite still fails. I look at the next test."),
-	...calls(bash("echo 2 of 5 tests fail")),
-};
 
 function save(name: string, picture: string): void {
-	mkdirSync(docs, { recursive: true });
 	writeFileSync(join(docs, `${name}.svg`), picture);
-	console.log(`docs/${name}.svg`);
+	console.log(`docs/${name}.svg: ${Math.ceil(picture.length / 1000)} kB`);
+}
+
+/** A sandbox with the flaky test. Those of the model's turns that are in `holds` wait until they are released. */
+async function task({ holds = [], ...options }: HostOptions & { holds?: readonly number[] } = {}) {
+	const turns = work.map(held);
+	turns.forEach((turn, i) => holds.includes(i + 1) || turn.release());
+	const model = (request: Request, n: number): Reply => {
+		if (request.last.startsWith("Do not sleep"))
+			return text("I make the queue say when it is idle, and wait for that.");
+		const mustClose = ["is spent", "left in this run"].some((words) => request.count(words) > 0);
+		return mustClose ? report : (turns[n - 1] ?? report);
+	};
+	const env = { ...COLOURS, PI_MAX_TURNS: String(LIMIT), ...options.env };
+	const pi = await host(scope, { model, files, ...options, env });
+	return { pi, release: (n: number) => turns[n - 1]?.release() };
+}
+
+async function open(pi: Host, options: TerminalOptions = {}): Promise<Terminal> {
+	return pi.terminal({ ...SIZE, ...options });
 }
 
 /** A terminal in which somebody has prompted. */
-async function prompted(pi: Host) {
-	const terminal = await pi.terminal({ cols: COLS, rows: 30 });
-	terminal.type("Make the tests pass.\r");
+async function prompted(pi: Host): Promise<Terminal> {
+	const terminal = await open(pi);
+	terminal.type(`${PROMPT}\r`);
 	return terminal;
 }
 
+/** A terminal in which somebody is asked. */
+async function asked(pi: Host): Promise<Terminal> {
+	const terminal = await prompted(pi);
+	await terminal.shows("→ Continue");
+	return terminal;
+}
+
+/** Chooses the nth answer. */
+async function choose(terminal: Terminal, n: number, label: string): Promise<void> {
+	for (let i = 1; i < n; i++) terminal.press("down");
+	await terminal.shows(`→ ${label}`);
+	terminal.press("enter");
+}
+
+/** Waits until the screen is painted: pi sends it in parts, the footer at last. */
+async function painted(terminal: Terminal): Promise<void> {
+	await pause(50);
+	await terminal.shows(/scripted$/);
+}
+
+async function still(name: string, title: string, terminal: Terminal, rows: number, pi: Host): Promise<void> {
+	await painted(terminal);
+	const sessions = `${join(pi.agentDir, "sessions")}.`;
+	const instead = { [pi.cwd]: "~/project", [sessions]: "~/.pi/agent/sessions." };
+	save(name, svg(title, SIZE.cols, [lastRows(terminal.buffer, rows, { cols: SIZE.cols, instead })]));
+}
+
 async function widget(): Promise<void> {
-	const slow = held(work);
-	const pi = await host(scope, {
-		model: (_request, n) => (n === 3 ? slow : work),
-		env: { ...COLOURS, PI_MAX_TURNS: "25", PI_TURN_LIMIT_TOOLS: "200" },
-	});
+	const { pi, release } = await task({ holds: [3], env: { PI_MAX_TURNS: "25", PI_TURN_LIMIT_TOOLS: "200" } });
 	const terminal = await prompted(pi);
 	await terminal.shows("Turns: 3/25");
-	save("widget", svg(terminal.buffer, "The widget counts turns and tool calls while pi works", 12, COLS, pi.cwd));
-	slow.release();
+	await terminal.shows(work[2]?.text ?? "");
+	await still("widget", "The widget counts turns and tool calls while pi works", terminal, 16, pi);
+	release(3);
 }
 
-async function question(): Promise<void> {
-	const pi = await host(scope, { model: endless(work), env: { ...COLOURS, PI_MAX_TURNS: "5" } });
-	const terminal = await prompted(pi);
-	await terminal.shows("→ Continue");
-	save("question", svg(terminal.buffer, "At the limit pi asks whether to continue", 26, COLS, pi.cwd));
-}
-
-/** The screens after the other answers. */
-async function answers(): Promise<void> {
-	const model = (request: Request): Reply => {
-		if (request.last.startsWith("Skip")) return text("I leave the parser alone and go on with the lexer.");
-		return request.count("is spent") > 0 ? text("3 of 5 tests pass. Two in parser.test.ts remain.") : work;
-	};
-	const pi = await host(scope, { model, env: { ...COLOURS, PI_MAX_TURNS: "5" } });
-	const terminal = await prompted(pi);
-	await terminal.shows("→ Continue");
-	terminal.press("down");
+async function questionAndYes(): Promise<void> {
+	const { pi, release } = await task({ holds: [LIMIT + 1] });
+	const terminal = await asked(pi);
+	await still("question", "At the limit pi asks whether to continue", terminal, SIZE.rows, pi);
 	terminal.press("enter");
+	await terminal.shows(`Turns: 1/${LIMIT}`);
+	await terminal.shows(work[LIMIT]?.text ?? "");
+	await still("yes", "After a yes the run goes on, and the counter begins at 1", terminal, 16, pi);
+	release(LIMIT + 1);
+}
+
+async function no(): Promise<void> {
+	const { pi } = await task();
+	const terminal = await asked(pi);
+	await choose(terminal, 4, "Stop");
+	await terminal.shows("Send a message to go on.");
+	await terminal.lacks("Working");
+	await still("no", "After a no the run stops, and one line says why", terminal, 17, pi);
+}
+
+async function otherAnswers(): Promise<void> {
+	const { pi } = await task();
+	const terminal = await asked(pi);
+	await choose(terminal, 2, "Continue, and tell it something…");
 	await terminal.shows("What should it know?");
-	terminal.type("Skip the parser, it is being rewritten.");
-	await terminal.shows("rewritten.");
-	save("tell", svg(terminal.buffer, "A yes can tell the model something", 22, COLS, pi.cwd));
+	terminal.type("Do not sleep. Wait until the queue is idle.");
+	await terminal.shows("is idle.");
+	await still("tell", "A yes can tell the model something", terminal, SIZE.rows, pi);
 	terminal.press("enter");
-	await terminal.shows("go on with the lexer");
+	await terminal.shows("and wait for that.");
 	await terminal.lacks("Working");
-	terminal.type("Go on.\r");
-	await terminal.shows("→ Continue");
-	terminal.press("down");
-	terminal.press("down");
-	await terminal.shows("→ Wrap up now");
-	terminal.press("enter");
-	await terminal.shows("the model gave its final answer");
-	await terminal.lacks("Working");
-	save("wrapped-up", svg(terminal.buffer, "Wrap up now brings one last answer", 30, COLS, pi.cwd));
-}
-
-async function dayAfter(): Promise<void> {
-	const pi = await host(scope, { model: endless(work), env: { ...COLOURS, PI_MAX_TURNS: "5" }, session: true });
-	const evening = await prompted(pi);
-	await evening.shows("→ Continue");
-	evening.type("n");
-	await evening.shows("Send a message to go on.");
-	await evening.lacks("Working");
-	evening.press("ctrl+d");
-	await evening.exit();
-	const morning = await pi.terminal({ cols: COLS, rows: 30, args: ["-c"] });
-	await morning.shows("Send a message to go on.");
-	save(
-		"day-after",
-		svg(morning.buffer, "pi -c, the day after: the transcript says how the run ended", 14, COLS, pi.cwd),
-	);
+	const other = await task();
+	const second = await asked(other.pi);
+	await choose(second, 3, "Wrap up now");
+	await second.shows("the model gave its final answer");
+	await second.lacks("Working");
+	await still("wrapped-up", "Wrap up now brings one last answer", second, 23, other.pi);
 }
 
 async function wrapUp(): Promise<void> {
-	const pi = await host(scope, {
-		model: (request) =>
-			request.count("left in this run") > 0
-				? text("Accomplished: 3 of 5 tests pass.\n\nRemaining: two tests in parser.test.ts.")
-				: work,
-		env: { ...COLOURS, PI_MAX_TURNS: "4", PI_TURN_LIMIT_GRACE: "2" },
-	});
+	const { pi } = await task({ env: { PI_TURN_LIMIT_GRACE: "2" } });
 	const terminal = await prompted(pi);
-	await terminal.shows("Remaining: two tests");
-	save("wrap-up", svg(terminal.buffer, "The model is told to wrap up, and does", 22, COLS, pi.cwd));
+	await terminal.shows("Left: let the queue");
+	await terminal.lacks("Working");
+	await still("wrap-up", "The model is told to wrap up, and does", terminal, 25, pi);
 }
 
 async function status(): Promise<void> {
@@ -112,47 +135,97 @@ async function status(): Promise<void> {
 		env: { ...COLOURS, PI_MAX_TURNS: "60", PI_TURN_LIMIT_REPEATS: "" },
 		agentFiles: { "turn-limit.json": { policy: "synthesize" } },
 	});
-	const terminal = await pi.terminal({ cols: COLS, rows: 30 });
+	const terminal = await open(pi, { rows: 40 });
 	terminal.type("/turn-limit tools 200\r");
 	await terminal.shows("Tool limit set to 200.");
 	terminal.type("/turn-limit\r");
 	await terminal.shows(/may repeat +none +default/);
-	save(
+	terminal.press("up");
+	await terminal.shows(/─+\n\/turn-limit\n─+\n.*\n.*scripted/);
+	await still(
 		"status",
-		svg(
-			terminal.buffer,
-			"/turn-limit shows where every meter stands and where each setting comes from",
-			24,
-			COLS,
-			pi.cwd,
-		),
+		"/turn-limit shows where every meter stands and where each setting comes from",
+		terminal,
+		40,
+		pi,
 	);
 }
 
 async function advice(): Promise<void> {
 	const pi = await host(scope, { agentFiles: personsSessions(Date.UTC(2026, 0, 31)), env: COLOURS });
-	const terminal = await pi.terminal({ cols: 80, rows: 80 });
+	const terminal = await open(pi, { rows: 80 });
 	terminal.type("/turn-limit advise\r");
 	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
-	const picture = svg(terminal.buffer, "/turn-limit advise says which limit fits", 62, 80, pi.cwd);
-	const directory = `${join(pi.agentDir, "sessions")}.`;
-	save("advice", picture.replace(directory, "~/.pi/agent/sessions.".padEnd(directory.length)));
+	await still("advice", "/turn-limit advise says which limit fits", terminal, 62, pi);
 }
 
 async function headless(): Promise<void> {
-	const pi = await host(scope, {
-		model: endless(work),
-		env: { ...COLOURS, PI_MAX_TURNS: "5", PI_TURN_LIMIT_GRACE: "0" },
-	});
-	const { stderr, code } = await pi.print("Make the tests pass.");
-	const emulator = new xterm.Terminal({ cols: 104, rows: 8, allowProposedApi: true });
-	const lines = ['$ PI_MAX_TURNS=5 pi -p "Make the tests pass."', stderr.trimEnd(), "$ echo $?", String(code)];
+	const { pi } = await task({ env: { PI_TURN_LIMIT_GRACE: "0" } });
+	const { stderr, code } = await pi.print(PROMPT);
+	const size = { cols: 104, rows: 8 };
+	const emulator = new xterm.Terminal({ ...size, allowProposedApi: true });
+	const lines = [`$ PI_MAX_TURNS=${LIMIT} pi -p "${PROMPT}"`, stderr.trimEnd(), "$ echo $?", String(code)];
 	await new Promise<void>((written) => emulator.write(lines.join("\r\n"), written));
-	save("headless", svg(emulator.buffer.active, "Without a person the run is stopped, and a script can tell", 8, 104));
+	const frame = lastRows(emulator.buffer.active, size.rows, size);
+	save("headless", svg("Without a person the run is stopped, and a script can tell", size.cols, [frame]));
+}
+
+/** The film: counting, asked, yes, counting, asked, no. */
+async function demo(): Promise<void> {
+	const { pi, release } = await task({ holds: work.map((_, i) => i + 1), env: { PI_MAX_TURNS: "" } });
+	const terminal = await open(pi);
+	const frames: Frame[] = [];
+	const shoot = (seconds: number): unknown =>
+		frames.push(screen(terminal.buffer, SIZE.rows, { ...SIZE, instead: { [pi.cwd]: "~/project" } }, seconds));
+	const see = async (words: string, seconds: number): Promise<void> => {
+		await terminal.shows(words);
+		await painted(terminal);
+		shoot(seconds);
+	};
+	const types = async (words: string): Promise<void> => {
+		for (const part of words.match(/.{1,9}/g) ?? []) {
+			terminal.type(part);
+			await see(part.trimEnd(), 0.12);
+		}
+		shoot(0.6);
+		terminal.press("enter");
+	};
+	const works = async (from: number): Promise<void> => {
+		for (let n = from; n < from + LIMIT; n++) {
+			await terminal.shows(`Turns: ${n - from + 1}/${LIMIT}`);
+			await see(work[n - 1]?.text ?? "", 1.4);
+			release(n);
+		}
+		await see("Pause typing", 0.8);
+	};
+	terminal.type(`/turn-limit ${LIMIT}`);
+	await see(`/turn-limit ${LIMIT}`, 1.2);
+	terminal.press("enter");
+	await see(`Turn limit set to ${LIMIT}.`, 1.2);
+	await types(PROMPT);
+	await works(1);
+	await see("→ Continue", 2.5);
+	const question = frames.length - 1;
+	terminal.press("enter");
+	await works(1 + LIMIT);
+	await see("→ Continue", 1.5);
+	for (const label of ["Continue, and tell", "Wrap up now", "Stop"]) {
+		terminal.press("down");
+		await see(`→ ${label}`, label === "Stop" ? 1 : 0.4);
+	}
+	terminal.press("enter");
+	await terminal.shows("Send a message to go on.");
+	await terminal.lacks("Working");
+	await painted(terminal);
+	shoot(4);
+	const title = "pi counts turns, asks at the limit, goes on after a yes and stops after a no";
+	save("demo", svg(title, SIZE.cols, frames, question));
 }
 
 try {
-	for (const picture of [widget, question, answers, dayAfter, wrapUp, status, advice, headless]) await picture();
+	const all = { demo, widget, questionAndYes, no, otherAnswers, wrapUp, status, advice, headless };
+	const wanted = process.argv.slice(2);
+	for (const [name, picture] of Object.entries(all)) if (wanted.length === 0 || wanted.includes(name)) await picture();
 } finally {
 	for (const undo of undos) await undo();
 }

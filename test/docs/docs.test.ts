@@ -10,6 +10,7 @@ import { isCommand, read as readCommand } from "../../src/pi/words.ts";
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/pi/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/pi/report.ts";
+import { docs, framesOf, textIn } from "./picture.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -18,15 +19,6 @@ const readme = read("README.md");
 const pages = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
 const contributing = read("CONTRIBUTING.md");
 const manifest = JSON.parse(read("package.json")) as { version: string; scripts: object; files: string[] };
-
-/** The text of a picture, span after span. */
-function pictureText(name: string): string {
-	const spans = read(`docs/${name}.svg`).matchAll(/<text[^>]*>([^<]*)<\/text>/g);
-	const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
-	return [...spans]
-		.map(([, text = ""]) => text.trim().replace(/&\w+;/g, (entity) => entities[entity] ?? entity))
-		.join("\n");
-}
 
 /** The rows of the table that has this heading in its first line, cell by cell. */
 function tableRows(text: string, heading: string): string[][] {
@@ -187,18 +179,60 @@ test("what the manual quotes is what is said", () => {
 	assert.ok(edges.includes(`After ${FINAL_TURNS} turns without an answer`));
 });
 
-test("the pictures show what is said today", () => {
-	const run = new Driver({ turns: 5, attended: true }).prompt();
-	run.turns(5);
+describe("the pictures", () => {
+	const names = readdirSync(docs).flatMap((file) => /^(.*)\.svg$/.exec(file)?.[1] ?? []);
+	const run = new Driver({ turns: 4, attended: true }).prompt();
+	run.turns(4);
 	const { title, message, dialog } = questionAbout(run.state, "turns", String);
-	assert.ok(pictureText("question").includes(`${title}\n${message.split("\n")[0]}`));
-	for (const { label } of dialog.choices) assert.ok(pictureText("question").includes(label), label);
-	assert.ok(pictureText("tell").includes("What should it know?"));
-	assert.ok(pictureText("day-after").includes("Agent aborted by user. Turn limit reached. Send a message to go on."));
-	assert.match(pictureText("widget"), /Turns: 3\/25 · Tools: \d\/200/);
-	assert.ok(pictureText("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));
-	assert.match(pictureText("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS/);
-	assert.match(pictureText("headless"), /pi-turn-limit: exhausted at the limit of 5 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
+	const asks = `${title}\n ${message.split("\n")[0]}`;
+	const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
+
+	for (const name of names) {
+		const svg = read(`docs/${name}.svg`);
+
+		test(`${name}.svg is used, small, and has no script and no path of a machine`, () => {
+			const texts = [readme, ...pages.map((page) => read(`docs/${page}`))];
+			assert.ok(texts.some((text) => new RegExp(`\\]\\((docs/)?${name}\\.svg\\)`).test(text)));
+			assert.ok(svg.length < 200_000);
+			assert.doesNotMatch(svg, /<script|\/tmp\/|\/home\//);
+		});
+
+		test(`${name}.svg has each of its colours in light and in dark`, () => {
+			const [dark = "", light = ""] = svg.split("@media (prefers-color-scheme:light)");
+			const classes = (css: string) => [...css.matchAll(/^\.(\w+)\{fill:#/gm)].map(([, name]) => name);
+			assert.ok(classes(dark).length > 1);
+			assert.deepEqual(classes(light), classes(dark));
+			const used = [...svg.matchAll(/class="(c\d+)/g)].map(([, name]) => name);
+			assert.deepEqual(new Set(used), new Set(classes(dark).filter((name) => name !== "paper")));
+		});
+	}
+
+	test("show what is said today", () => {
+		assert.ok(textIn("question").includes(asks));
+		for (const { label } of dialog.choices) assert.ok(textIn("question").includes(label), label);
+		assert.ok(textIn("tell").includes("What should it know?"));
+		assert.match(textIn("yes"), /Turns: 1\/4/);
+		assert.ok(textIn("no").includes(stopped));
+		assert.match(textIn("widget"), /Turns: 3\/25 · Tools: \d\/200/);
+		assert.ok(textIn("wrapped-up").includes("The budget of turns for this run is spent"));
+		assert.ok(textIn("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));
+		assert.match(textIn("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS[^]*\n\/turn-limit\n/);
+		assert.match(textIn("headless"), /pi-turn-limit: exhausted at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
+	});
+
+	test("the film counts, asks, goes on after a yes, asks again and stops after a no, over and over", () => {
+		const frames = framesOf("demo");
+		let seen = -1;
+		const counting = ["Turns: 1/4", "Turns: 2/4", "Turns: 3/4", "Turns: 4/4", asks, "→ Continue (4 more turns)"];
+		for (const words of ["/turn-limit 4", "Turns: 0/4", ...counting, ...counting, "→ Stop", stopped]) {
+			seen = frames.findIndex((frame, i) => i > seen && frame.includes(words));
+			assert.notEqual(seen, -1, words);
+		}
+		assert.equal(seen, frames.length - 1);
+		const svg = read("docs/demo.svg");
+		assert.match(svg, /animation:film [\d.]+s step-end infinite/);
+		assert.equal(svg.match(/%\{transform:/g)?.length, frames.length);
+	});
 });
 
 test("the changelog has a heading for this version, as pi looks for it", () => {

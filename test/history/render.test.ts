@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { advise, render } from "../../src/history/index.ts";
 import type { Run } from "../../src/history/session.ts";
 import { defaults, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
 import { check } from "../spec/check.ts";
-import { write } from "../harness/folders.ts";
+import { docs, textIn } from "../docs/picture.ts";
+import { write } from "../harness/host.ts";
 import { personsSessions } from "./person.ts";
 import { adviceFrom, example, run, runs } from "./runs.ts";
 import { folder } from "./story.ts";
 
-const docs = resolve(import.meta.dirname, "../../docs");
 const page = readFileSync(join(docs, "advice.md"), "utf8");
-const picture = readFileSync(join(docs, "advice.svg"), "utf8").replaceAll("&lt;", "<");
 
 /** The code block that begins with a line. */
 function block(first: string): string {
@@ -107,10 +106,9 @@ test("the picture in docs/advice.md shows what is said today", async (t) => {
 	const agentDir = folder(t, {});
 	write(agentDir, personsSessions(Date.UTC(2026, 0, 31)));
 	const said = render(await advise({ agentDir, env: {}, limits: { turns: 25 } }), { width: 78 });
-	const rows = new Map<string, string>();
-	for (const [, y = "", text = ""] of picture.matchAll(/<text .*?y="(\d+)".*?>([^<]*)<\/text>/g))
-		rows.set(y, (rows.get(y) ?? "") + text);
-	const shown = [...rows.values()].map((row) => row.trim());
+	const shown = textIn("advice")
+		.split("\n")
+		.map((row) => row.trim());
 	for (const line of said.replace(join(agentDir, "sessions"), "~/.pi/agent/sessions").split("\n"))
 		assert.ok(shown.includes(line.trim()) || line === "", line);
 });
