@@ -12,3 +12,20 @@ export async function pause(seconds: number, signals: readonly (AbortSignal | un
 		ends.addEventListener("abort", end, { once: true });
 	});
 }
+
+/** What the promise gives; undefined if one of the signals aborts first. */
+export async function unlessAborted<T>(
+	promise: Promise<T>,
+	signals: readonly (AbortSignal | undefined)[],
+): Promise<T | undefined> {
+	const ends = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+	if (ends.aborted) return undefined;
+	let end = (): void => {};
+	const aborted = new Promise<undefined>((resolve) => (end = () => resolve(undefined)));
+	ends.addEventListener("abort", end, { once: true });
+	try {
+		return await Promise.race([promise, aborted]);
+	} finally {
+		ends.removeEventListener("abort", end);
+	}
+}

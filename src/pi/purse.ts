@@ -14,6 +14,8 @@ const LOSSES: readonly Fault[] = ["damaged", "replaced"];
 export class Purse {
 	readonly #open: () => Promise<Ledger>;
 	#ledger: Promise<Ledger> | undefined;
+	/** The last try failed. Only a gate, and the end of a run that owes something, wait for such a ledger again. */
+	#isLost = false;
 	/** Nobody was told that counts are lost. */
 	#loss: LedgerError | undefined;
 	/** Not yet known to the ledger. */
@@ -27,9 +29,10 @@ export class Purse {
 		if (spending.accounts.length > 0) this.#owed.push({ ...spending, amounts: withinMost(amounts) });
 	}
 
-	/** What cannot be paid now is paid at the next gate. */
-	async tryToPay(): Promise<readonly Reading[]> {
-		if (this.#owed.length === 0) return [];
+	/** What cannot be paid now is paid at the next gate. `isLast`: there may be none. */
+	async tryToPay(isLast = false): Promise<readonly Reading[]> {
+		const isSpent = this.#owed.some(({ amounts }) => Object.keys(amounts).length > 0);
+		if (this.#owed.length === 0 || (this.#isLost && !(isLast && isSpent))) return [];
 		try {
 			return await this.#pay(await this.#opened());
 		} catch (error) {
@@ -45,6 +48,7 @@ export class Purse {
 		if (loss) throw loss;
 		const ledger = await this.#opened();
 		await this.#pay(ledger);
+		this.#isLost = false;
 		return ledger;
 	}
 
@@ -74,6 +78,7 @@ export class Purse {
 	/** Closes a ledger that cannot be used; the next gate opens it anew. `isTold`: the gate is closed for it. Gives the reason. */
 	lose(error: unknown, isTold = false): string {
 		if (!(error instanceof LedgerError)) throw error;
+		this.#isLost = true;
 		if (!isTold && LOSSES.includes(error.kind)) this.#loss = error;
 		void this.close();
 		return error.message;

@@ -4,7 +4,7 @@ import { kindOf, type MeterId } from "../core/meters.ts";
 import type { Balances, Event } from "../core/state.ts";
 import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
 import { balancesOf, capsOf, dayOf, fullMeter, growth, type Meters, withinMost } from "./accounts.ts";
-import { pause } from "./pause.ts";
+import { pause, unlessAborted } from "./pause.ts";
 import { Purse, type Spending } from "./purse.ts";
 
 /** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
@@ -13,6 +13,8 @@ const RENEWAL = 20_000;
 
 /** Seconds between two tries while others hold what is left. */
 const PATIENCE = 0.2;
+
+const INTERRUPTED: Event = { type: "interrupted" };
 
 /** How many agents a tree has; those that were killed count as ended after a minute. */
 export interface Agents {
@@ -65,9 +67,30 @@ export class Shares {
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const accounts = this.#accountsOf(meters);
 		if (this.#turn?.isUnderWay) this.#purse.owe(this.#takeTurn(), { turns: 1 });
-		const { id } = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
+		const turn = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
+		const tried = this.#hold(turn, meters, signals);
+		const event = await unlessAborted(tried, signals);
+		if (event) return event;
+		// The ledger may answer long after the person has gone on.
+		this.#turn = undefined;
+		void this.#purse.close();
+		void tried.then(async ({ type }) => {
+			if (type !== "held") return;
+			this.#purse.owe(turn, {});
+			await this.#purse.tryToPay();
+		});
+		return INTERRUPTED;
+	}
+
+	async #hold(
+		{ id, accounts }: Spending,
+		meters: Meters,
+		signals: readonly (AbortSignal | undefined)[],
+	): Promise<Event> {
+		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
 			const ledger = await this.#purse.ready();
+			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 			await this.#join(ledger, accounts, meters);
 			for (;;) {
@@ -81,9 +104,10 @@ export class Shares {
 					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
 				}
 				await pause(PATIENCE * (0.5 + Math.random()), signals);
-				if (signals.some((signal) => signal?.aborted)) return { type: "interrupted" };
+				if (isAborted()) return INTERRUPTED;
 			}
 		} catch (error) {
+			if (isAborted()) return INTERRUPTED;
 			return { type: "unreachable", message: this.#purse.lose(error, true) };
 		}
 	}
@@ -125,7 +149,7 @@ export class Shares {
 		if (this.#agent) this.#purse.owe(this.#agent, this.#hasEnded ? {} : { agents: 1 });
 		this.#hasEnded ||= this.#agent !== undefined;
 		this.#agent = undefined;
-		await this.#purse.tryToPay();
+		await this.#purse.tryToPay(true);
 		await this.#close();
 	}
 

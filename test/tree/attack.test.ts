@@ -1,7 +1,11 @@
 /** Shared limits under odd circumstances. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { meter } from "../../src/core/limit.ts";
+import { perMeter } from "../../src/core/meters.ts";
+import { Shares } from "../../src/pi/shares.ts";
 import { endless, host } from "../harness/index.ts";
+import { within } from "../harness/wait.ts";
 
 const NO_GRACE = { PI_TURN_LIMIT_GRACE: "0" };
 
@@ -12,3 +16,12 @@ for (const TZ of ["", "Not/AZone", "Asia/Kolkata"]) {
 		assert.deepEqual([code, pi.model.requests.length], [53, 2]);
 	});
 }
+
+test("Escape ends the wait for a ledger that does not answer", async () => {
+	const limits = perMeter((id) => meter({ max: id === "dayTurns" ? 3 : "unlimited", policy: "abort" }));
+	const shares = new Shares("nowhere", () => new Promise(() => {}), undefined);
+	const escape = new AbortController();
+	const reserved = shares.reserve(limits, [undefined, escape.signal]);
+	escape.abort();
+	assert.deepEqual(await within("the end of the wait", reserved, String), { type: "interrupted" });
+});
