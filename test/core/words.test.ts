@@ -133,8 +133,8 @@ describe("how a run ended", () => {
 		[{ ...spent, kind: "interrupted" }, false, false, undefined],
 		[{ ...spent, ...failed }, false, false, undefined],
 		[
-			{ ...spent, kind: "failed", by: "breaker", message: `a\nbug${"!".repeat(300)}` },
-			...([false, false, `pi-turn-limit: failed and stopped the run: a bug${"!".repeat(194)}…`] as const),
+			{ ...spent, kind: "failed", by: "breaker", message: `a\nbug${"!".repeat(400)}` },
+			...([false, false, `pi-turn-limit: failed and stopped the run: a bug${"!".repeat(294)}…`] as const),
 		],
 		[
 			{ ...spent, kind: "wrapped_up", meter: "turns", limit: "unlimited", cost: 10_000, advised: true },
