@@ -18,7 +18,7 @@ import { footprint } from "./footprint.ts";
 import { history } from "./history.ts";
 import { holding } from "./holding.ts";
 import { ledger } from "./ledger.ts";
-import { scoped } from "./scope.ts";
+import { isShort, scoped } from "./scope.ts";
 import { startup } from "./startup.ts";
 import { turns } from "./turns.ts";
 
@@ -35,7 +35,7 @@ const wanted = process.argv.slice(2);
 const title = `# What it costs, and what it holds
 
 Made by \`npm run bench\` (\`node bench/run.ts\`) with pi ${version(node, cli)} on Node ${version(node).slice(1)}, ${availableParallelism()} cores.
-Compare figures within a table, not with another machine's.`;
+Compare figures within a table, not with another machine's.${isShort ? " BENCH_SHORT: few rounds, for a first look." : ""}`;
 const texts: string[] = [];
 const aims: Aim[] = [];
 for (const name of wanted.length > 0 ? wanted : Object.keys(parts)) {
