@@ -1,14 +1,19 @@
 /**
  * `npm start`: the product at work on a real pi, with a scripted model on loopback; no key, no network.
- * In a terminal it is pi itself, and the model tells what to press. Without one it tells a story and ends.
+ * In a terminal it is pi itself, and a line below the editor says what to press. Without one it tells a story and ends.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { HostOptions } from "../test/harness/host.ts";
-import { endless, mark, type Reply, type Request, text, times } from "../test/harness/model.ts";
+import { bash, calls, endless, mark, type Reply, type Request, text, times } from "../test/harness/model.ts";
 import { bringHost, newest } from "./hosts.js";
 
 process.env["PI_TEST_HOST"] ||= await bringHost(newest);
 const { host } = await import("../test/harness/host.ts"); // reads PI_TEST_HOST when it is loaded
+const { cli, node, root } = await import("../test/harness/process.ts");
+
+const PROMPT = "Tidy up the tests.";
+const TASK = "Look at the parser.";
 
 let undo = (): unknown => undefined;
 let ending: Promise<void> | undefined;
@@ -21,32 +26,59 @@ function end(code: number): Promise<void> {
 	return (ending ??= Promise.resolve(undo()).finally(() => process.exit(code)) as Promise<void>);
 }
 
+/** The options of an agent that can start another by `sh subagent`, which loads the extension because it is installed. */
+const family: HostOptions = {
+	fresh: true,
+	settings: { packages: [root] },
+	files: { subagent: `PI_MAX_TURNS=50 exec "${node}" "${cli}" --offline --no-session -p "$1" < /dev/null 2>&1\n` },
+};
+const startSubagent = calls(bash(`sh subagent "${TASK}"`));
+
+function isSubagent(request: Request): boolean {
+	return request.texts("user")[0] === TASK;
+}
+
+/** The subagent works for ever, and does not repeat itself. */
+function subagent(request: Request): Reply {
+	return mark(`file${request.body.messages.length}`);
+}
+
+/** A response for 30 cents at the sandbox's prices. */
+const DEAR = { usage: { prompt: 10_000, completion: 2_000 } };
+
+interface Step extends HostOptions {
+	title: string;
+	env: Record<string, string>;
+}
+
 /** Sends what pi is given, and prints what came back. */
-async function tell(title: string, options: HostOptions & { env: Record<string, string> }): Promise<void> {
+async function tell({ title, ...options }: Step): Promise<void> {
 	const pi = await host(scope, options);
 	const variables = Object.entries(options.env).map(([name, value]) => `${name}=${value}`);
-	const { stdout, stderr, code } = await pi.print("Tidy up the tests.");
+	const { stdout, stderr, code } = await pi.print(PROMPT);
 	await ending;
 	console.log(`\n${title}\n`);
-	console.log(`  $ ${variables.join(" ")} pi -p "Tidy up the tests."`);
+	console.log(`  $ ${variables.join(" ")} pi -p "${PROMPT}"`);
 	for (const line of stdout.trimEnd().split("\n").filter(Boolean)) console.log(`  stdout     ${line}`);
 	for (const line of stderr.trimEnd().split("\n").filter(Boolean)) console.log(`  stderr     ${line}`);
 	const { requests } = pi.model;
-	console.log(`  requests   ${requests.length} reached the model, ${pi.marks().length} tool calls ran`);
+	const others = requests.filter(isSubagent).length;
+	const shared = others > 0 ? `, ${others} of them from the subagent` : "";
+	console.log(`  requests   ${requests.length} reached the model${shared}; ${pi.marks().length} tool calls ran`);
 	const [, told] = requests.at(-1)?.texts("user") ?? [];
 	if (told !== undefined) console.log(`  to model   ${told.split("\n")[0]}`);
 	console.log(`  exit code  ${code}`);
 }
 
-async function askOverRpc(): Promise<void> {
+async function askOverRpc(title: string): Promise<void> {
 	const pi = await host(scope, { model: endless(), env: { PI_MAX_TURNS: "3" } });
 	const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
-	await rpc.prompt("Tidy up the tests.");
+	await rpc.prompt(PROMPT);
 	await rpc.settled();
 	await ending;
-	console.log("\n4. With somebody to ask, here a client over rpc that says yes once and then no.\n");
+	console.log(`\n${title}\n`);
 	rpc.questions.forEach(({ title, message = "" }, i) => {
-		console.log(`  question   ${title}: ${message.replace("\n", "\n             ")}`);
+		console.log(`  question   ${title}: ${message.replaceAll("\n", "\n             ")}`);
 		console.log(`  answer     ${i === 0 ? "yes" : "no"}`);
 	});
 	for (const { message } of rpc.notifications) console.log(`  told       ${message}`);
@@ -56,47 +88,102 @@ async function askOverRpc(): Promise<void> {
 
 async function headless(): Promise<void> {
 	console.log("pi-turn-limit on a real pi, with a scripted model that would work for ever.");
-	await tell("1. A limit of 3 turns, and a model that does not stop by itself: it is stopped.", {
+	await tell({
+		title: "1. A limit of 3 turns, and a model that does not stop by itself: it is stopped.",
 		model: endless(),
 		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" },
 	});
-	await tell("2. The same with the wrap-up: two turns before the limit the model is told, and it obeys.", {
+	await tell({
+		title: "2. The same with the wrap-up: two turns before the limit the model is told, and it obeys.",
 		model: (request) => (request.count("left in this run") > 0 ? text("Done: 3 files. Left: 2 files.") : mark()),
 		env: { PI_MAX_TURNS: "5" },
 	});
-	await tell("3. The policy synthesize: one last answer, tools refused; a script can still tell.", {
+	await tell({
+		title: "3. The policy synthesize: one last answer, tools refused; a script can still tell.",
 		model: [...times(3), text("From what I have seen: 3 files need work.")],
 		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_POLICY: "synthesize" },
 	});
-	await askOverRpc();
+	await tell({
+		title: "4. A limit of 50 cents. A response costs 30, and it is known only afterwards.",
+		model: endless({ ...mark(), ...DEAR }),
+		env: { PI_TURN_LIMIT_COST: "0.50", PI_TURN_LIMIT_GRACE: "0" },
+	});
+	await tell({
+		title: "5. The same call again and again: the fourth is refused, the fifth ends the run.",
+		model: endless(),
+		env: { PI_TURN_LIMIT_REPEATS: "3" },
+	});
+	await tell({
+		...family,
+		title: "6. A subagent spends from the budget of the agent that started it.",
+		model: (request) => (isSubagent(request) ? subagent(request) : startSubagent),
+		env: { PI_TURN_LIMIT_TREE_TURNS: "5", PI_TURN_LIMIT_GRACE: "0" },
+	});
+	await askOverRpc("7. With somebody to ask, here a client over rpc that says yes once and then no.");
 	console.log("\nIn a terminal, npm start lets you answer the question yourself.");
 }
 
-/** What the model says to the person who watches, by how often it was told to wrap up since the last prompt. */
+function look(n: number): Reply {
+	return calls(bash(`ls | head -${n}`));
+}
+
+/** What the person can see: the model's reply to the nth turn since they typed its name. */
+const CHAPTERS: Readonly<Record<string, (n: number) => Reply>> = {
+	turns: (n) => {
+		if (n > 5) return text("This time I stop by myself, within the limit, so nobody is asked.");
+		const words =
+			n > 3 ? "You said yes: a new round, counted from 1." : "I would work for ever. You see my turns counted.";
+		return { ...text(words), ...look(n) };
+	},
+	cost: (n) => {
+		if (n > 2) return text("After your yes the dollars are counted from 0 again. I stop by myself.");
+		return { ...text("Each of my responses costs 30 cents. The limit is 50."), ...look(n), ...DEAR };
+	},
+	repeats: (n) => {
+		if (n > 2) return text("After your yes the calls were counted anew. I stop by myself.");
+		return { ...text("I make the same call twice in each turn. Three in a row are allowed."), ...mark("same", "same") };
+	},
+	subagents: (n) => {
+		if (n > 1) return text("After your yes I had one more turn, to tell you this.");
+		return { ...text("I start a subagent. It spends from the same 6 turns as I do."), ...startSubagent };
+	},
+};
+
+/** What the model says to the person who watches. Other words than a chapter's name begin the first one. */
 function narrate(request: Request): Reply {
-	const isAdvice = (said: string): boolean => said.includes("left in this run");
-	const said = request.texts("user");
-	const told = said.length - 1 - said.findLastIndex((text) => !isAdvice(text));
-	if (told > 1) {
-		const words = "I was told to wrap up again, and this time I obey.";
-		return text(`${words}\n\nNow try /turn-limit, /turn-limit 2, or send another message. Ctrl+D leaves.`);
-	}
-	const words = isAdvice(request.last)
-		? "I was told to wrap up, as you can read above, but I go on. So the limit acts, and you are asked: wait a moment, then choose with the arrows and Enter. Escape stops."
-		: told > 0
-			? "A new round has begun, and the widget counts from 1 again."
-			: "I would work for ever. Above your input the widget counts my turns.";
-	return { ...text(words), ...mark() };
+	if (request.last.includes("is spent")) return text("My last answer, without tools: you chose to wrap up.");
+	const said = request.body.messages.map(({ role }, i) => ({ role, words: request.texts()[i] ?? "" }));
+	const prompt = said.findLastIndex(({ role, words }) => role === "user" && !words.includes("going in circles"));
+	const chapter = CHAPTERS[said[prompt]?.words.trim().toLowerCase() ?? ""] ?? CHAPTERS["turns"];
+	const replies = said.slice(prompt).filter(({ role }) => role === "assistant").length;
+	return chapter?.(replies + 1) ?? text("");
+}
+
+/** Says what to press. pi loads it from its source text, so it uses nothing from around it. */
+function guide(pi: ExtensionAPI): void {
+	const show = ({ ui }: ExtensionContext, ...lines: string[]): void => {
+		const coloured = lines.map((line) => ui.theme.fg("accent", line));
+		ui.setWidget("guide", coloured, { placement: "belowEditor" });
+	};
+	pi.on("agent_start", (_event, ctx) => show(ctx, "When you are asked, wait a moment: then y goes on and n stops."));
+	pi.on("agent_settled", (_event, ctx) =>
+		show(
+			ctx,
+			"Try next: type cost, repeats, subagents or turns, and press Enter.",
+			"/turn-limit shows every limit. Ctrl+D leaves.",
+		),
+	);
 }
 
 async function interactive(): Promise<void> {
 	const model = async (request: Request): Promise<Reply> => {
-		await pause(2000);
-		return narrate(request);
+		await pause(isSubagent(request) ? 500 : 1500);
+		return isSubagent(request) ? subagent(request) : narrate(request);
 	};
-	const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "1", TERM: process.env["TERM"] ?? "xterm-256color" };
-	const pi = await host(scope, { model, env });
-	await pi.attached("Work for ever.");
+	const limits = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_COST: "0.50", PI_TURN_LIMIT_REPEATS: "3" };
+	const env = { ...limits, PI_TURN_LIMIT_TREE_TURNS: "6", TERM: process.env["TERM"] ?? "xterm-256color" };
+	const pi = await host(scope, { ...family, model, env, after: [guide] });
+	await pi.attached("turns");
 }
 
 try {

@@ -1,4 +1,7 @@
-/** `npm run pictures`: makes docs/*.svg from the real thing: a real pi in a terminal, with a scripted model. */
+/**
+ * `npm run pictures`: makes docs/*.svg from the real thing: a real pi in a terminal, with a scripted model.
+ * `npm run pictures demo no` makes only those.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -182,14 +185,6 @@ async function demo(): Promise<void> {
 		await painted(terminal);
 		shoot(seconds);
 	};
-	const types = async (words: string): Promise<void> => {
-		for (const part of words.match(/.{1,9}/g) ?? []) {
-			terminal.type(part);
-			await see(part.trimEnd(), 0.12);
-		}
-		shoot(0.6);
-		terminal.press("enter");
-	};
 	const works = async (from: number): Promise<void> => {
 		for (let n = from; n < from + LIMIT; n++) {
 			await terminal.shows(`Turns: ${n - from + 1}/${LIMIT}`);
@@ -198,11 +193,9 @@ async function demo(): Promise<void> {
 		}
 		await see("Pause typing", 0.8);
 	};
-	terminal.type(`/turn-limit ${LIMIT}`);
-	await see(`/turn-limit ${LIMIT}`, 1.2);
-	terminal.press("enter");
-	await see(`Turn limit set to ${LIMIT}.`, 1.2);
-	await types(PROMPT);
+	terminal.type(`/turn-limit ${LIMIT}\r`);
+	await terminal.shows(`Turn limit set to ${LIMIT}.`);
+	terminal.type(`${PROMPT}\r`);
 	await works(1);
 	await see("→ Continue", 2.5);
 	const question = frames.length - 1;

@@ -50,8 +50,17 @@ test("npm start without a terminal tells the story, each step with its exit code
 	let told = "";
 	npm.stdout.on("data", (part: string) => (told += part));
 	assert.deepEqual(await once(npm, "close"), [0, null]);
-	assert.deepEqual(told.match(/exit code {2}\d+/g), ["exit code  53", "exit code  54", "exit code  53"]);
+	assert.deepEqual(
+		told.match(/exit code {2}\d+/g),
+		[53, 54, 53, 53, 53, 53].map((code) => `exit code  ${code}`),
+	);
 	assert.match(told, /to model {3}Only 2 turns left in this run/);
+	assert.match(told, /exhausted at the limit of \$0\.50 [^]*? {2}requests {3}2 reached the model;/);
+	assert.match(told, /exhausted at the limit of 3 identical calls in a row [^]*?; 3 tool calls ran/);
+	assert.match(
+		told,
+		/of 5 turns in this tree of agents [^]*? {2}requests {3}5 reached the model, 4 of them from the subagent/,
+	);
 	assert.match(told, /answer {5}yes\n[^]*answer {5}no\n {2}told {7}Agent aborted by user/);
 	assert.deepEqual(left(), []);
 });
@@ -66,16 +75,51 @@ test("npm start and Ctrl+C leave nothing behind", async (t) => {
 	assert.deepEqual([isAlive(npm.pid), left()], [false, []]);
 });
 
-test("npm start in a terminal counts, asks, goes on after a yes, and ends with the wrap-up", async (t) => {
+/** `npm start` in a terminal of the usual size. */
+function terminal(t: TestContext): { tui: Terminal; leave: () => Promise<void> } {
 	const { env, left } = surroundings(t);
-	const tui = new Terminal(t, { file: "npm", args: ["start"], cwd: root, env }, {});
-	await tui.shows("Turns: 2/3");
-	await tui.shows("choose with the arrows and Enter");
-	await tui.shows("You've used 3 turns. Continue?");
+	const tui = new Terminal(t, { file: "npm", args: ["start"], cwd: root, env }, { cols: 80, rows: 24 });
+	const leave = async (): Promise<void> => {
+		tui.press("ctrl+d");
+		assert.equal(await tui.exit(), 0);
+		assert.deepEqual(left(), []);
+	};
+	return { tui, leave };
+}
+
+/** Waits for a question; gives the screen when it can be answered. */
+async function asked(tui: Terminal, words: string): Promise<string> {
+	await tui.shows(words);
 	await tui.shows("→ Continue");
-	tui.press("enter");
-	await tui.shows("this time I obey");
-	tui.press("ctrl+d");
-	assert.equal(await tui.exit(), 0);
-	assert.deepEqual(left(), []);
+	return tui.shows(/scripted$/);
+}
+
+test("npm start in a terminal counts, asks and says what to press, and after a no what to try next and how to leave", async (t) => {
+	const { tui, leave } = terminal(t);
+	await tui.shows("Turns: 2/3");
+	const question = await asked(tui, "You've used 3 turns. Continue?");
+	assert.match(question, /\[y\][^]*\[n\][^]*y\/n, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/);
+	tui.type("n");
+	const next = await tui.shows("Try next: type cost, repeats, subagents or turns");
+	assert.match(next, /Agent aborted by user[^]*Ctrl\+D leaves\./);
+	await leave();
+});
+
+test("npm start in a terminal shows a cost, repeats, and a subagent that shares the budget, each on request", async (t) => {
+	const { tui, leave } = terminal(t);
+	const chapters = [
+		["turns", "You've used 3 turns. Continue?", "within the limit, so nobody is asked"],
+		["cost", "You've used $0.60. Continue?", "counted from 0 again"],
+		["repeats", "You've used 3 identical calls in a row. Continue?", "counted anew"],
+		["subagents", "You've used 6 turns in this tree of agents. Continue?", "I had one more turn"],
+	] as const;
+	for (const [i, [name, question, closing]] of chapters.entries()) {
+		if (i > 0) tui.type(`${name}\r`);
+		assert.match(await asked(tui, question), /y\/n, or ↑↓ and Enter\. Escape stops\./);
+		tui.type("y");
+		await tui.shows(closing);
+		await tui.shows("Try next");
+	}
+	await tui.shows("the tree's turn limit stopped this subagent");
+	await leave();
 });

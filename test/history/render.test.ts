@@ -8,7 +8,7 @@ import type { Run } from "../../src/history/session.ts";
 import { defaults, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
 import { check } from "../spec/check.ts";
 import { docs, textIn } from "../docs/picture.ts";
-import { write } from "../harness/host.ts";
+import { write } from "../harness/folders.ts";
 import { personsSessions } from "./person.ts";
 import { adviceFrom, example, run, runs } from "./runs.ts";
 import { folder } from "./story.ts";
