@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import xterm from "@xterm/headless";
-import { held, host, type Host, type HostOptions, type Reply, type Request, text } from "../test/harness/index.ts";
+import { held, host, type Host, type HostOptions, type Reply, type Request } from "../test/harness/index.ts";
 import type { Terminal, TerminalOptions } from "../test/harness/index.ts";
 import { personsSessions } from "../test/history/person.ts";
 import { files, PROMPT, report, work } from "./flaky.ts";
@@ -29,8 +29,6 @@ async function task({ holds = [], ...options }: HostOptions & { holds?: readonly
 	const turns = work.map(held);
 	turns.forEach((turn, i) => holds.includes(i + 1) || turn.release());
 	const model = (request: Request, n: number): Reply => {
-		if (request.last.startsWith("Do not sleep"))
-			return text("I make the queue say when it is idle, and wait for that.");
 		const mustClose = ["is spent", "left in this run"].some((words) => request.count(words) > 0);
 		return mustClose ? report : (turns[n - 1] ?? report);
 	};
@@ -78,23 +76,21 @@ async function still(name: string, title: string, terminal: Terminal, rows: numb
 }
 
 async function widget(): Promise<void> {
-	const { pi, release } = await task({ holds: [3], env: { PI_MAX_TURNS: "25", PI_TURN_LIMIT_TOOLS: "200" } });
+	const { pi } = await task({ holds: [3], env: { PI_MAX_TURNS: "25", PI_TURN_LIMIT_TOOLS: "200" } });
 	const terminal = await prompted(pi);
 	await terminal.shows("Turns: 3/25");
 	await terminal.shows(work[2]?.text ?? "");
 	await still("widget", "The widget counts turns and tool calls while pi works", terminal, 16, pi);
-	release(3);
 }
 
 async function questionAndYes(): Promise<void> {
-	const { pi, release } = await task({ holds: [LIMIT + 1] });
+	const { pi } = await task({ holds: [LIMIT + 1] });
 	const terminal = await asked(pi);
 	await still("question", "At the limit pi asks whether to continue", terminal, SIZE.rows, pi);
 	terminal.press("enter");
 	await terminal.shows(`Turns: 1/${LIMIT}`);
 	await terminal.shows(work[LIMIT]?.text ?? "");
 	await still("yes", "After a yes the run goes on, and the counter begins at 1", terminal, 16, pi);
-	release(LIMIT + 1);
 }
 
 async function no(): Promise<void> {
@@ -106,7 +102,7 @@ async function no(): Promise<void> {
 	await still("no", "After a no the run stops, and one line says why", terminal, 17, pi);
 }
 
-async function otherAnswers(): Promise<void> {
+async function tell(): Promise<void> {
 	const { pi } = await task();
 	const terminal = await asked(pi);
 	await choose(terminal, 2, "Continue, and tell it something…");
@@ -114,15 +110,15 @@ async function otherAnswers(): Promise<void> {
 	terminal.type("Do not sleep. Wait until the queue is idle.");
 	await terminal.shows("is idle.");
 	await still("tell", "A yes can tell the model something", terminal, SIZE.rows, pi);
-	terminal.press("enter");
-	await terminal.shows("and wait for that.");
+}
+
+async function wrappedUp(): Promise<void> {
+	const { pi } = await task();
+	const terminal = await asked(pi);
+	await choose(terminal, 3, "Wrap up now");
+	await terminal.shows("the model gave its final answer");
 	await terminal.lacks("Working");
-	const other = await task();
-	const second = await asked(other.pi);
-	await choose(second, 3, "Wrap up now");
-	await second.shows("the model gave its final answer");
-	await second.lacks("Working");
-	await still("wrapped-up", "Wrap up now brings one last answer", second, 23, other.pi);
+	await still("wrapped-up", "Wrap up now brings one last answer", terminal, 23, pi);
 }
 
 async function wrapUp(): Promise<void> {
@@ -178,12 +174,10 @@ async function demo(): Promise<void> {
 	const { pi, release } = await task({ holds: work.map((_, i) => i + 1), env: { PI_MAX_TURNS: "" } });
 	const terminal = await open(pi);
 	const frames: Frame[] = [];
-	const shoot = (seconds: number): unknown =>
-		frames.push(screen(terminal.buffer, SIZE.rows, { ...SIZE, instead: { [pi.cwd]: "~/project" } }, seconds));
 	const see = async (words: string, seconds: number): Promise<void> => {
 		await terminal.shows(words);
 		await painted(terminal);
-		shoot(seconds);
+		frames.push(screen(terminal.buffer, SIZE.rows, { ...SIZE, instead: { [pi.cwd]: "~/project" } }, seconds));
 	};
 	const works = async (from: number): Promise<void> => {
 		for (let n = from; n < from + LIMIT; n++) {
@@ -207,16 +201,14 @@ async function demo(): Promise<void> {
 		await see(`→ ${label}`, label === "Stop" ? 1 : 0.4);
 	}
 	terminal.press("enter");
-	await terminal.shows("Send a message to go on.");
 	await terminal.lacks("Working");
-	await painted(terminal);
-	shoot(4);
+	await see("Send a message to go on.", 4);
 	const title = "pi counts turns, asks at the limit, goes on after a yes and stops after a no";
 	save("demo", svg(title, SIZE.cols, frames, question));
 }
 
 try {
-	const all = { demo, widget, questionAndYes, no, otherAnswers, wrapUp, status, advice, headless };
+	const all = { demo, widget, questionAndYes, no, tell, wrappedUp, wrapUp, status, advice, headless };
 	const wanted = process.argv.slice(2);
 	for (const [name, picture] of Object.entries(all)) if (wanted.length === 0 || wanted.includes(name)) await picture();
 } finally {
