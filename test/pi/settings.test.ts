@@ -174,7 +174,7 @@ test("with --no-approve a project's file is not read", async (t) => {
 test("loaded twice, one instance acts and the other says so", async (t) => {
 	const copy = "copy-of-turn-limit";
 	const pi = await host(t, { model: endless(), after: [`./${copy}`, reloader], env: { PI_MAX_TURNS: "3" } });
-	for (const part of ["src", "package.json"]) cpSync(join(root, part), join(pi.cwd, copy, part), { recursive: true });
+	for (const part of ["src", "pi-turn-limit", "package.json"]) cpSync(join(root, part), join(pi.cwd, copy, part), { recursive: true });
 	const rpc = await pi.rpc({ answer: "no" });
 	await run(rpc);
 	assert.equal(pi.model.requests.length, 3);
@@ -335,7 +335,7 @@ test("a command that means nothing gets the list of valid words and changes noth
 	const rpc = await (await host(t)).rpc();
 	const before = await status(rpc);
 	const words =
-		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, policy, grace, wrap-up, save, default, advise, help.";
+		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, tree turns, tree cost, tree tokens, day turns, day cost, day tokens, policy, grace, wrap-up, save, default, advise, help.";
 	for (const bad of [
 		"nonsense",
 		"constructor",
