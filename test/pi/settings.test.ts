@@ -174,7 +174,8 @@ test("with --no-approve a project's file is not read", async (t) => {
 test("loaded twice, one instance acts and the other says so", async (t) => {
 	const copy = "copy-of-turn-limit";
 	const pi = await host(t, { model: endless(), after: [`./${copy}`, reloader], env: { PI_MAX_TURNS: "3" } });
-	for (const part of ["src", "pi-turn-limit", "package.json"]) cpSync(join(root, part), join(pi.cwd, copy, part), { recursive: true });
+	for (const part of ["src", "pi-turn-limit", "package.json"])
+		cpSync(join(root, part), join(pi.cwd, copy, part), { recursive: true });
 	const rpc = await pi.rpc({ answer: "no" });
 	await run(rpc);
 	assert.equal(pi.model.requests.length, 3);
