@@ -45,20 +45,17 @@ export function withinMost(amounts: Amounts): Amounts {
 	return Object.fromEntries(Object.entries(amounts).map(([meter, amount]) => [meter, Math.min(amount, MOST)]));
 }
 
-/** The breaker's meter for one of an account. */
-export function idOf({ account }: Reading, meter: string): MeterId | undefined {
+function idOf({ account }: Reading, meter: string): MeterId | undefined {
 	return SHARED.find((id) => kindOf(id).scope === account.scope && kindOf(id).of === meter);
-}
-
-/** All of the meter is spent, and not only held. */
-export function isSpent({ meters }: Reading, meter: string): boolean {
-	const { used = 0, cap = Infinity } = meters[meter] ?? {};
-	return used >= Number(cap);
 }
 
 /** The meter of which all is spent. */
 export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
-	const id = idOf(full, meters.find((meter) => isSpent(full, meter)) ?? "");
+	const isSpent = (meter: string): boolean => {
+		const { used = 0, cap = Infinity } = full.meters[meter] ?? {};
+		return used >= Number(cap);
+	};
+	const id = idOf(full, meters.find(isSpent) ?? "");
 	if (id === undefined) throw new Error(`The ledger refused for ${meters.join(", ")}, which nothing limits.`);
 	return id;
 }

@@ -1,5 +1,4 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
-import { randomUUID } from "node:crypto";
 import { type Account, type Amounts, type Fault, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
 import { withinMost } from "./accounts.ts";
 
@@ -7,19 +6,6 @@ import { withinMost } from "./accounts.ts";
 export interface Spending {
 	readonly id: string;
 	readonly accounts: readonly Account[];
-}
-
-/** One for which room is held or asked for; `isUnderWay` once it was admitted. */
-export interface Turn extends Spending {
-	id: string;
-	readonly isUnderWay: boolean;
-}
-
-/** The ledger had room for it, but not below the limit of this session. */
-export async function giveBack(ledger: Ledger, turn: Turn): Promise<readonly Reading[]> {
-	const { id, accounts } = turn;
-	turn.id = randomUUID();
-	return await ledger.settle(id, accounts, {});
 }
 
 /** After these the ledger begins anew, and knows nothing of what was spent. */

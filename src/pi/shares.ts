@@ -2,11 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { kindOf, type MeterId } from "../core/meters.ts";
 import type { Balances, Event } from "../core/state.ts";
-import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
-import { balancesOf, capsOf, dayOf, fullMeter, growth, isSpent, type Meters, withinMost } from "./accounts.ts";
-import { Ceilings, fullOf } from "./ceilings.ts";
+import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
+import { balancesOf, capsOf, dayOf, fullMeter, growth, type Meters, withinMost } from "./accounts.ts";
 import { pause, unlessAborted } from "./pause.ts";
-import { giveBack, Purse, type Spending, type Turn } from "./purse.ts";
+import { Purse, type Spending } from "./purse.ts";
 
 /** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
 const LEASE = 60_000;
@@ -32,7 +31,7 @@ export class Shares {
 	/** By meter: the highest limits so far of the tree that we have created. */
 	#caps: Amounts | undefined;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
-	#turn: Turn | undefined;
+	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
 	/** Stands for this agent in its tree, while it runs. */
 	#agent: Spending | undefined;
 	/** It has run in this tree before. */
@@ -42,7 +41,6 @@ export class Shares {
 	/** The account that was full. */
 	#full: Account | undefined;
 	#renewing: NodeJS.Timeout | undefined;
-	readonly #ceilings = new Ceilings();
 
 	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
 	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined) {
@@ -84,24 +82,26 @@ export class Shares {
 		return INTERRUPTED;
 	}
 
-	async #hold(turn: Turn, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
+	async #hold(
+		{ id, accounts }: Spending,
+		meters: Meters,
+		signals: readonly (AbortSignal | undefined)[],
+	): Promise<Event> {
 		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
 			const ledger = await this.#purse.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
-			await this.#join(ledger, turn.accounts, meters);
+			await this.#join(ledger, accounts, meters);
 			for (;;) {
 				const amounts = { ...this.#dearest, turns: 1 };
-				const made = await ledger.reserve(turn.id, turn.accounts, amounts, LEASE);
-				this.#ceilings.note(made.readings, meters);
-				const refused = made.granted ? fullOf(this.#ceilings.lower(made.readings, meters), amounts) : made;
-				if (refused === undefined) return { type: "held", balances: this.#balances(made.readings, meters, amounts) };
-				const balances = this.#balances(made.granted ? await giveBack(ledger, turn) : made.readings, meters);
-				if (refused.meters.some((meter) => isSpent(refused.full, meter))) {
+				const made = await ledger.reserve(id, accounts, amounts, LEASE);
+				if (made.granted) return { type: "held", balances: balancesOf(made.readings, meters, amounts) };
+				const balances = balancesOf(made.readings, meters);
+				if (made.spent) {
 					this.#turn = undefined;
-					this.#full = refused.full.account;
-					return { type: "filled", meter: fullMeter(refused.full, refused.meters), balances };
+					this.#full = made.full.account;
+					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
 				}
 				await pause(PATIENCE * (0.5 + Math.random()), signals);
 				if (isAborted()) return INTERRUPTED;
@@ -133,13 +133,13 @@ export class Shares {
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
 		this.#purse.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
-		return this.#balances(await this.#purse.tryToPay(), meters);
+		return balancesOf(await this.#purse.tryToPay(), meters);
 	}
 
 	/** Something beside the turn has spent this. */
 	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
 		this.#purse.owe(this.#spending(meters), amounts);
-		return this.#balances(await this.#purse.tryToPay(), meters);
+		return balancesOf(await this.#purse.tryToPay(), meters);
 	}
 
 	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
@@ -161,11 +161,7 @@ export class Shares {
 		const day = this.#full?.scope === "day" ? this.#full.date : undefined;
 		const dated = account.scope === "day" && day !== undefined ? { ...account, date: day } : account;
 		try {
-			const ledger = await this.#purse.ready();
-			// A limit that was set since the last gate takes effect first.
-			await this.#join(ledger, [dated], meters);
-			const hidden = this.#ceilings.hidden(await ledger.read([dated]), meters, of);
-			await ledger.raise(randomUUID(), dated, withinMost({ [of]: by + hidden }));
+			await (await this.#purse.ready()).raise(randomUUID(), dated, withinMost({ [of]: by }));
 		} catch (error) {
 			this.#purse.lose(error);
 		}
@@ -179,7 +175,7 @@ export class Shares {
 			const readings = await (await this.#purse.ready()).read(accounts);
 			const { used = 0, held = 0 } = readings.find(({ account }) => account.scope === "tree")?.meters["agents"] ?? {};
 			const agents = this.#isJoined ? { alive: held, ended: used } : undefined;
-			return { balances: this.#balances(readings, meters), agents };
+			return { balances: balancesOf(readings, meters), agents };
 		} catch (error) {
 			throw new LedgerError("unreachable", this.#purse.lose(error));
 		} finally {
@@ -218,10 +214,6 @@ export class Shares {
 		if (this.#agent) return;
 		this.#agent = { id: randomUUID(), accounts: [tree] };
 		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, LEASE);
-	}
-
-	#balances(readings: readonly Reading[], meters: Meters, own?: Amounts): Balances {
-		return balancesOf(this.#ceilings.lower(readings, meters), meters, own);
 	}
 
 	#spending(meters: Meters): Spending {
