@@ -67,7 +67,8 @@ export class Host {
 
 	constructor(t: Scope, options: HostOptions, model: Model, url: string) {
 		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
-		defer(t, () => rmSync(folder, { recursive: true, force: true }));
+		// A pi in a process that is used again may still be writing its last file.
+		defer(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
 		this.#t = t;
 		this.#isFresh = options.fresh === true || !canReuse;
 		this.model = model;
