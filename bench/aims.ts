@@ -1,15 +1,15 @@
-/** What we aim at, and whether it is met. */
+/** The aims of the bench, and whether they are met. */
 import { table } from "./figures.ts";
 
 export interface Aim {
 	readonly aim: string;
 	readonly measured: string;
 	readonly isMet: boolean;
-	/** What stands in the way, should it not be met. */
+	/** The obstacle, should it not be met. */
 	readonly otherwise: string;
 }
 
-/** What a part of the bench has to say. */
+/** The result of a part of the bench. */
 export interface Part {
 	readonly text: string;
 	readonly aims: readonly Aim[];

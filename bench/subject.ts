@@ -1,4 +1,4 @@
-/** What is measured: no extension, one that only listens, or a real one by its file. Passed to other processes as JSON. */
+/** The thing to measure: no extension, one that only listens, or a real one by its file. Passed to other processes as JSON. */
 import { type Extension, listener, timed } from "./timed.ts";
 
 export type Subject = { readonly listens: readonly string[] } | { readonly file: string } | null;
