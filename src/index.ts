@@ -1,6 +1,6 @@
 /** For programs that embed pi: the same breaker, with options in place of settings. It never touches the process. */
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
-import { snapshot, type Snapshot } from "./core/breaker.ts";
+import { snapshot, type Snapshot } from "./core/snapshot.ts";
 import { isPolicy, type Limit, type Policy } from "./core/limit.ts";
 import type { Max, MeterId } from "./core/meters.ts";
 import type { Outcome } from "./core/outcome.ts";
@@ -142,9 +142,9 @@ function validate(options: TurnLimitOptions): { values: Place["values"]; policie
 	const values: { [K in Key]?: unknown } = {};
 	const policies: { [id in MeterId]?: Policy } = {};
 	for (const [option, value] of Object.entries(options) as [string, unknown][]) {
-		const key = OPTIONS[option];
 		if (value === undefined) continue;
-		const other = OTHERS[option];
+		const key = Object.hasOwn(OPTIONS, option) ? OPTIONS[option] : undefined;
+		const other = Object.hasOwn(OTHERS, option) ? OTHERS[option] : undefined;
 		if (other) {
 			if (!other.takes(value)) throw new TypeError(badOption(option, value, other.expected));
 			continue;

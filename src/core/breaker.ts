@@ -1,6 +1,6 @@
 /**
  * The circuit breaker as a pure machine: `transition` takes an event, `decide` a request. Both give the next state
- * and, as data, the effects that the shell carries out. `state.ts` defines the alphabet. A line belongs to `gate.ts`
+ * and, as data, the effects that the shell carries out. `alphabet.ts` says which there are. A line belongs to `gate.ts`
  * if it decides about a request or an answer, to `run.ts` if it starts, stops or ends a run, and here if it
  * dispatches or changes a limit.
  */
@@ -12,11 +12,8 @@ import {
 	isReached,
 	type Meter,
 	raise,
-	read,
-	type Reading,
 	setMax,
 	setPolicy,
-	softLimit,
 	startsAfresh,
 } from "./limit.ts";
 import {
@@ -32,18 +29,15 @@ import {
 } from "./meters.ts";
 import * as share from "./share.ts";
 import { settle, shutDown, start, stop, trip } from "./run.ts";
+import type { Event, Request, Ruling, Step } from "./alphabet.ts";
 import {
 	type Active,
 	type Busy,
-	type Event,
 	givenAbout,
 	isBusy,
 	isClosed,
 	isTurnOpen,
-	type Request,
-	type Ruling,
 	type State,
-	type Step,
 	withMeter,
 	withRun,
 } from "./state.ts";
@@ -213,35 +207,4 @@ function setLimit(state: State, id: MeterId, meter: Meter, promised: number): St
 		default:
 			return [next, []];
 	}
-}
-
-// Reading
-
-/** A meter as programs read it; amounts as they write them. */
-export interface Gauge extends Reading {
-	/** The amount after which the wrap-up of this round is due, if one is. */
-	readonly softLimit: number | undefined;
-	/** The wrap-up of this round was about this meter. */
-	readonly advised: boolean;
-}
-
-export type Snapshot = PerMeter<Gauge>;
-
-export function snapshot(state: State): Snapshot {
-	const { meters, grace } = state;
-	return perMeter((id) => {
-		const { write } = kindOf(id).unit;
-		const outside = (max: Max): Max => (max === "unlimited" ? max : write(max));
-		const { used, limit, remaining, policy } = read(meters[id]);
-		const soft = softLimit(id, meters[id], grace);
-		const advised = givenAbout(state) === id;
-		return {
-			used: write(used),
-			limit: outside(limit),
-			remaining: outside(remaining),
-			policy,
-			softLimit: soft === undefined ? undefined : write(soft),
-			advised,
-		};
-	});
 }

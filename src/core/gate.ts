@@ -4,22 +4,18 @@ import { bound, grant, grantMore, isLimited, isReached, read, softLimit, toNumbe
 import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
 import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
+import type { Answer, BusyStep, Effect, Ruling, Step } from "./alphabet.ts";
 import {
 	type Active,
-	type Answer,
 	type Asking,
 	type Busy,
-	type BusyStep,
-	type Effect,
 	type Finishing,
 	givenAbout,
 	type In,
 	isBusy,
-	type Ruling,
 	type Run,
 	type Running,
 	type State,
-	type Step,
 	type Stopped,
 	withMeter,
 	withRun,
@@ -54,7 +50,7 @@ export function requestTurn(state: Busy): Ruling {
 }
 
 /** A shared limit has a say in every turn. */
-function isSharing({ meters }: State): boolean {
+export function isSharing({ meters }: State): boolean {
 	return SHARED.some((id) => isLimited(meters[id]));
 }
 
@@ -146,7 +142,7 @@ export function isEndAwaited(state: State): boolean {
 
 export function answer(state: State, phase: Asking, given: Answer): Step {
 	const { run, meter, gate, unreachable } = phase;
-	if (unreachable !== undefined && given !== "wrap_up") {
+	if (unreachable !== undefined) {
 		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
 		const stopped: Stopped = { name: "stopped", run: { ...run, wasAsked: true }, verdict: brokenBy(unreachable) };
 		return [{ ...state, phase: stopped }, entering(stopped)];

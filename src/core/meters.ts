@@ -1,6 +1,6 @@
 /** The table of meters. A new meter is a row here and, for an amount, the line in `pi/charges.ts` that charges it. */
 import type { Call, Gate, Max, MeterKind, Scope } from "./kind.ts";
-import { SCOPES, type ScopeWords, WIDER_SCOPES, type WiderScope } from "./scope.ts";
+import { SCOPES, WIDER_SCOPES, type WiderScope } from "./scope.ts";
 import { COUNT, DOLLARS, SECONDS, TOKENS } from "./unit.ts";
 
 export type { Call, Gate, Max };
@@ -205,33 +205,6 @@ function record<K extends string, T>(keys: readonly K[], make: (key: K) => T): R
 export function concerns(id: MeterId, gate: Gate, call: Call | undefined): boolean {
 	const { gates, counts } = kindOf(id);
 	return gates.includes(gate) && (call === undefined || counts === undefined || counts(call));
-}
-
-/** `in this run`, `today`: over what the meter counts. */
-export function within(id: MeterId): string {
-	return wordsOf(id).in;
-}
-
-/** `for this run`, `for today`: over what the limit of the meter holds. */
-export function forScope(id: MeterId): string {
-	return wordsOf(id).for;
-}
-
-function wordsOf(id: MeterId): ScopeWords {
-	return SCOPES[kindOf(id).scope];
-}
-
-/** `1 turn`, `25 turns`, `unlimited tool calls`, `$2.50`. */
-export function amount(id: MeterId, used: Max): string {
-	const { unit, one, many } = kindOf(id);
-	if (used === "unlimited") return `unlimited ${many}`;
-	if (one === undefined) return unit.show(used);
-	return `${unit.show(used)} ${used === 1 ? one : many}`;
-}
-
-/** The amount, and over what it is counted if that is not the run. */
-export function amountIn(id: MeterId, used: Max): string {
-	return amount(id, used) + (kindOf(id).scope === "round" ? "" : ` ${within(id)}`);
 }
 
 function capital(text: string): string {

@@ -1,14 +1,6 @@
 /** How a run ended: one value per run, and the line that reports it. */
-import {
-	amount,
-	amountIn,
-	kindOf,
-	type Max,
-	type MeterId,
-	type PerRunMeter,
-	perRunMeter,
-	RUN_METER_IDS,
-} from "./meters.ts";
+import { amount, amountIn } from "./amount.ts";
+import { kindOf, type Max, type MeterId, type PerRunMeter, perRunMeter, RUN_METER_IDS } from "./meters.ts";
 import { clip } from "./text.ts";
 
 /** The counters of the whole run; part of every outcome. */

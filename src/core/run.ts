@@ -3,12 +3,11 @@ import { bound, type Meter, type Policy, refill } from "./limit.ts";
 import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
 import { NO_STREAK } from "./streak.ts";
 import { type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
+import type { BusyStep, Effect, Step } from "./alphabet.ts";
 import {
 	type Active,
 	type Asking,
 	type Busy,
-	type BusyStep,
-	type Effect,
 	type Finishing,
 	type Idle,
 	IDLE,
@@ -16,7 +15,6 @@ import {
 	type In,
 	type Run,
 	type State,
-	type Step,
 	type Stopped,
 } from "./state.ts";
 import { hasFailed } from "./turn.ts";

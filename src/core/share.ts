@@ -3,16 +3,8 @@ import { atLimit, canAsk, entering } from "./gate.ts";
 import { balance, isLimited } from "./limit.ts";
 import { isShared, METER_IDS, type MeterId, perMeter, SHARED } from "./meters.ts";
 import { brokenBy, stop } from "./run.ts";
-import {
-	type Asking,
-	type Balances,
-	type Effect,
-	type In,
-	type Running,
-	type State,
-	type Step,
-	withRun,
-} from "./state.ts";
+import type { Balances, Effect, Step } from "./alphabet.ts";
+import { type Asking, type In, type Running, type State, withRun } from "./state.ts";
 
 /** The ledger has the last word on what is used and granted. */
 export function balanced<S extends State>(state: S, balances: Balances): S {

@@ -1,5 +1,6 @@
 /** Every sentence that the model reads. */
-import { amount, type Call, forScope, kindOf, type Max, type MeterId, within } from "./meters.ts";
+import { amount, forScope, within } from "./amount.ts";
+import { type Call, kindOf, type Max, type MeterId } from "./meters.ts";
 import type { Trip } from "./outcome.ts";
 import type { State } from "./state.ts";
 

@@ -1,7 +1,7 @@
 /** Translates between the breaker's meters and the ledger's accounts. */
 import type { Meter } from "../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
-import type { Balances } from "../core/state.ts";
+import type { Balances } from "../core/alphabet.ts";
 import { type Account, type Amounts, MOST, type Reading } from "../ledger/port.ts";
 
 export type Meters = PerMeter<Meter>;
@@ -25,14 +25,14 @@ export function capsOf(meters: Meters, scope: "day" | "tree"): Amounts {
 
 /** What a tree gets beyond the caps it has: what the person has promised its run, or the growth of the limits since. */
 export function growth(before: Amounts | undefined, now: Amounts, meters: Meters): { more: Amounts; caps: Amounts } {
-	const by = Object.entries(now).map(([of, cap]) => {
-		const known = before?.[of];
-		return [of, before === undefined ? extraOf(of, meters) : Math.max(0, cap - (known ?? cap))] as const;
+	const by = Object.entries(before ?? now).map(([of, cap]) => {
+		return [of, before === undefined ? extraOf(of, meters) : Math.max(0, (now[of] ?? 0) - cap)] as const;
 	});
-	const caps = Object.entries(now).map(([of, cap]) => [of, Math.max(cap, before?.[of] ?? 0)]);
+	const grown = by.filter(([, amount]) => amount > 0);
+	const caps = before && grown.map(([of, amount]) => [of, (before[of] ?? 0) + amount]);
 	return {
-		more: Object.fromEntries(by.filter(([, amount]) => amount > 0)),
-		caps: { ...before, ...(Object.fromEntries(caps) as Amounts) },
+		more: Object.fromEntries(grown),
+		caps: caps ? { ...before, ...(Object.fromEntries(caps) as Amounts) } : now,
 	};
 }
 

@@ -1,6 +1,7 @@
 /** `/turn-limit`: executes what was typed. */
-import { bound, isOfRound } from "../core/limit.ts";
-import { amount, isShared, kindOf, type MeterId, within } from "../core/meters.ts";
+import { beginsWithRun, bound, isOfRound } from "../core/limit.ts";
+import { amount, within } from "../core/amount.ts";
+import { isShared, kindOf, type MeterId } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
 import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
 import { advise } from "./advice.ts";
@@ -9,9 +10,9 @@ import { apply } from "./limits.ts";
 import { lastRunText, recalledOutcome } from "./record.ts";
 import { save } from "./save.ts";
 import type { Session } from "./session.ts";
-import type { Agents } from "./shares.ts";
+import type { Agents } from "./membership.ts";
 import { look } from "./sharing.ts";
-import { granted } from "./widget.ts";
+import { next } from "./widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, WORDS } from "./words.ts";
 
@@ -96,9 +97,11 @@ async function raise(session: Session, id: MeterId, by: number, ctx: Context): P
 		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
-	const max = bound(granted(session.state, id));
-	const round = session.state.phase.name === "idle" ? "the next run's first round" : "this round";
-	const where = isOfRound(id) ? `in ${round}` : within(id);
+	const max = bound(next(session.state, id));
+	const isIdle = session.state.phase.name === "idle";
+	const ofNext = isOfRound(id) ? "in the next run's first round" : "in the next run's tree of agents";
+	const ofThis = isOfRound(id) ? "in this round" : within(id);
+	const where = isIdle && beginsWithRun(id) ? ofNext : ofThis;
 	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
 }

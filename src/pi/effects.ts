@@ -1,5 +1,6 @@
 /** Carries out the core's effects. */
-import type { Effect, State } from "../core/state.ts";
+import type { Effect } from "../core/alphabet.ts";
+import type { State } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { readMessage } from "../settings/supplied.ts";
 import { callText, type Tool } from "./call-text.ts";

@@ -14,10 +14,9 @@ import {
 	isInSight,
 	isRefusal,
 	orDisposed,
-	withNote,
 } from "./host.ts";
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
-import { noted, noteOn, refusedMessage, unansweredMessage } from "./reply.ts";
+import { noted, noteOn, replied } from "./reply.ts";
 import type { Session } from "./session.ts";
 import { beginTurn, charge } from "./sharing.ts";
 import { Starting } from "./starting.ts";
@@ -225,24 +224,6 @@ export function handlersOf(session: Session): Handlers {
 
 	async function ended(message: Assistant, ctx: Context) {
 		await chargeFor(message.usage, message.stopReason !== "error", ctx);
-		return await replied(message, ctx);
-	}
-
-	async function replied(message: Assistant, ctx: Context) {
-		session.turn.replied(message);
-		const { stopReason, errorMessage } = message;
-		if (stopReason === "aborted") await session.step({ type: "interrupted" }, ctx);
-		else if (stopReason === "error")
-			await session.step({ type: "turn_failed", message: errorMessage ?? stopReason }, ctx);
-		else {
-			session.awaitTurnEnd();
-			const text = finalTextIn(message);
-			session.telling.answer = text ?? session.telling.answer;
-			const note = text === undefined ? undefined : noteOn(session);
-			if (note !== undefined) return { message: withNote(message, note) };
-			if (text !== undefined) return undefined;
-		}
-		const changed = refusedMessage(session, message, ctx) ?? unansweredMessage(session, message);
-		return changed && { message: changed };
+		return await replied(session, message, ctx);
 	}
 }

@@ -1,7 +1,8 @@
 /** Brings the breaker in line with the settings. */
 import { transition } from "../core/breaker.ts";
 import type { Policy } from "../core/limit.ts";
-import { amount, kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../core/meters.ts";
+import { amount } from "../core/amount.ts";
+import { kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../core/meters.ts";
 import { create, type State } from "../core/state.ts";
 import type { Resolved } from "../settings/resolve.ts";
 import { KEY_OF } from "../settings/settings.ts";

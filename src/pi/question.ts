@@ -1,8 +1,10 @@
 /** The question at a limit: its words, and the ways to ask it. */
 import { grant, type Meter } from "../core/limit.ts";
-import { amountIn, type Call, type Gate, kindOf, type Max, type MeterId } from "../core/meters.ts";
+import { amountIn } from "../core/amount.ts";
+import { type Call, type Gate, kindOf, type Max, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
-import type { Answer, Asking, State } from "../core/state.ts";
+import type { Answer } from "../core/alphabet.ts";
+import type { Asking, State } from "../core/state.ts";
 import { choose, type Dialog } from "./dialog.ts";
 import type { Context } from "./host.ts";
 
@@ -34,9 +36,9 @@ export function questionAbout(state: State, id: MeterId, describe: (call: Call) 
 	const last = run.lastCall ? ` Last call: ${describe(run.lastCall)}` : "";
 	const soFar = `This run so far: ${spentText(run.spent, id)}.${call ? ` Waiting: ${describe(call)}` : last}`;
 	const more = unreachable === undefined ? grantText(id, meter, gate) : "without it";
-	// The core gives a final pass only to a run that has something to answer from.
-	const canAnswer = run.spent.turns > 0;
-	const doesAnswer = canAnswer && unreachable === undefined && meter.limit.policy === "synthesize";
+	// The core gives a final pass only to a run that has something to answer from, and none past a closed gate.
+	const canAnswer = run.spent.turns > 0 && unreachable === undefined;
+	const doesAnswer = canAnswer && meter.limit.policy === "synthesize";
 	const no = doesAnswer ? "one last answer, without tools" : "the run ends here";
 	const wrapUp = [{ id: "wrap_up", label: "Wrap up now" }];
 	return {

@@ -1,5 +1,6 @@
 /** Outcomes that stand in the session: how the last run ended, also after a resume. */
-import { amountIn, kindOf, type Max, METER_IDS, type MeterId, perRunMeter } from "../core/meters.ts";
+import { amountIn } from "../core/amount.ts";
+import { kindOf, type Max, METER_IDS, type MeterId, perRunMeter } from "../core/meters.ts";
 import { type Outcome, spentText, type Trip } from "../core/outcome.ts";
 import type { Context } from "./host.ts";
 import { OUTCOME_ENTRY } from "./report.ts";

@@ -1,17 +1,36 @@
-/** Replies of the model that we change: the one that pi makes up after a stop, and a member's partial answer. */
+/** Replies of the model. We change the one that pi makes up after a stop, and a member's partial answer. */
 import { isLastTurn } from "../core/gate.ts";
 import { isShared, kindOf, type MeterId } from "../core/meters.ts";
 import type { Outcome, Verdict } from "../core/outcome.ts";
 import type { Active } from "../core/state.ts";
-import type { Assistant, Context } from "./host.ts";
+import { type Assistant, type Context, finalTextIn, withNote } from "./host.ts";
 import type { Session } from "./session.ts";
 import { lineOf } from "./telling.ts";
+
+/** Hears what a reply means for the run, and gives another one in its place if it has to. */
+export async function replied(session: Session, message: Assistant, ctx: Context) {
+	session.turn.replied(message);
+	const { stopReason, errorMessage } = message;
+	if (stopReason === "aborted") await session.step({ type: "interrupted" }, ctx);
+	else if (stopReason === "error")
+		await session.step({ type: "turn_failed", message: errorMessage ?? stopReason }, ctx);
+	else {
+		session.awaitTurnEnd();
+		const text = finalTextIn(message);
+		session.telling.answer = text ?? session.telling.answer;
+		const note = text === undefined ? undefined : noteOn(session);
+		if (note !== undefined) return { message: withNote(message, note) };
+		if (text !== undefined) return undefined;
+	}
+	const changed = refusedMessage(session, message, ctx) ?? unansweredMessage(session, message);
+	return changed && { message: changed };
+}
 
 /**
  * The message that was never requested, with our reason in place of pi's; undefined if we did not stop the run.
  * Whoever reads a script's or a member's last message finds the answer there if the model has given one.
  */
-export function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {
+function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {
 	const { phase } = session.state;
 	if (phase.name !== "stopped" || phase.verdict.kind === "interrupted") return undefined;
 	const { answer, lastLine } = session.telling;
@@ -25,7 +44,7 @@ export function refusedMessage(session: Session, message: Assistant, ctx: Contex
  * A member's reply if it ends the final pass, or the request of it, without an answer: as it is, its reader would take
  * it for a success, or not learn of the limit.
  */
-export function unansweredMessage(session: Session, message: Assistant): Assistant | undefined {
+function unansweredMessage(session: Session, message: Assistant): Assistant | undefined {
 	const { state, role, telling } = session;
 	const { phase } = state;
 	if (!role.isMember || phase.name !== "finishing") return undefined;

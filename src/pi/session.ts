@@ -2,7 +2,8 @@
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
 import { isSpinning, pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
-import type { Decision, Event, Request, State } from "../core/state.ts";
+import type { Decision, Event, Request } from "../core/alphabet.ts";
+import type { State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
 import { execute } from "./command.ts";

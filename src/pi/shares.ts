@@ -1,9 +1,10 @@
 /** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
 import { randomUUID } from "node:crypto";
 import { kindOf, type MeterId } from "../core/meters.ts";
-import type { Balances, Event } from "../core/state.ts";
+import type { Balances, Event } from "../core/alphabet.ts";
 import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
-import { balancesOf, capsOf, dayOf, fullMeter, growth, type Meters, withinMost } from "./accounts.ts";
+import { balancesOf, dayOf, fullMeter, type Meters, withinMost } from "./accounts.ts";
+import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "./pause.ts";
 import { Purse, type Spending } from "./purse.ts";
 
@@ -16,29 +17,15 @@ const PATIENCE = 0.2;
 
 const INTERRUPTED: Event = { type: "interrupted" };
 
-/** How many agents a tree has; those that were killed count as ended after a minute. */
-export interface Agents {
-	readonly alive: number;
-	readonly ended: number;
-}
-
 export class Shares {
 	readonly at: string;
 	readonly #purse: Purse;
-	/** Of the root, in a member. */
-	readonly #isInherited: boolean;
-	#tree: string | undefined;
-	/** By meter: the highest limits so far of the tree that we have created. */
-	#caps: Amounts | undefined;
+	readonly #membership: Membership;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
-	/** Stands for this agent in its tree, while it runs. */
-	#agent: Spending | undefined;
-	/** It has run in this tree before. */
-	#hasEnded = false;
 	/** The most that a turn has spent so far: held for the next one. */
 	#dearest: Amounts = {};
-	/** The account that was full. */
+	/** The account that was full, in this run: a day that was may be over when the person has answered. */
 	#full: Account | undefined;
 	#renewing: NodeJS.Timeout | undefined;
 
@@ -46,21 +33,17 @@ export class Shares {
 	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined) {
 		this.at = at;
 		this.#purse = new Purse(open);
-		this.#tree = tree;
-		this.#isInherited = tree !== undefined;
+		this.#membership = new Membership(tree);
 	}
 
 	/** The tree in which this session counts, if it has one. */
 	get tree(): string | undefined {
-		return this.#tree;
+		return this.#membership.tree;
 	}
 
 	/** A person's prompt begins a tree; a member's prompt does not. */
 	beginTree(): void {
-		if (this.#isInherited) return;
-		this.#tree = undefined;
-		this.#caps = undefined;
-		this.#hasEnded = false;
+		this.#membership.begin();
 	}
 
 	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
@@ -92,7 +75,7 @@ export class Shares {
 			const ledger = await this.#purse.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
-			await this.#join(ledger, accounts, meters);
+			await this.#membership.join(ledger, accounts, meters, LEASE);
 			for (;;) {
 				const amounts = { ...this.#dearest, turns: 1 };
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
@@ -146,9 +129,8 @@ export class Shares {
 	async endRun(): Promise<void> {
 		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
 		if (this.#turn) this.#purse.owe(this.#takeTurn(), amounts);
-		if (this.#agent) this.#purse.owe(this.#agent, this.#hasEnded ? {} : { agents: 1 });
-		this.#hasEnded ||= this.#agent !== undefined;
-		this.#agent = undefined;
+		this.#membership.leave((agent, amounts) => this.#purse.owe(agent, amounts));
+		this.#full = undefined;
 		await this.#purse.tryToPay(true);
 		await this.#close();
 	}
@@ -169,17 +151,15 @@ export class Shares {
 
 	/** @throws LedgerError. */
 	async read(meters: Meters): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
-		const accounts = this.#accountsOf(meters).filter(({ scope }) => scope === "day" || this.#isJoined);
+		const accounts = this.#accountsOf(meters).filter(({ scope }) => scope === "day" || this.#membership.isJoined);
 		if (accounts.length === 0) return { balances: {}, agents: undefined };
 		try {
 			const readings = await (await this.#purse.ready()).read(accounts);
-			const { used = 0, held = 0 } = readings.find(({ account }) => account.scope === "tree")?.meters["agents"] ?? {};
-			const agents = this.#isJoined ? { alive: held, ended: used } : undefined;
-			return { balances: balancesOf(readings, meters), agents };
+			return { balances: balancesOf(readings, meters), agents: this.#membership.agentsIn(readings) };
 		} catch (error) {
 			throw new LedgerError("unreachable", this.#purse.lose(error));
 		} finally {
-			if (this.#turn === undefined && this.#agent === undefined) await this.#close();
+			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
 		}
 	}
 
@@ -189,31 +169,9 @@ export class Shares {
 		await this.#purse.close();
 	}
 
-	get #isJoined(): boolean {
-		return this.#tree !== undefined && (this.#isInherited || this.#caps !== undefined);
-	}
-
 	/** From the outermost to the innermost. */
 	#accountsOf(meters: Meters): readonly Account[] {
-		const caps = capsOf(meters, "tree");
-		const isOfTree = this.#isInherited || Object.keys(caps).length > 0;
-		if (!isOfTree) return dayOf(meters);
-		return [...dayOf(meters), { scope: "tree", name: (this.#tree ??= randomUUID()), caps }];
-	}
-
-	/** A tree that we begin has our limits; if they have grown since, so have its. */
-	async #join(ledger: Ledger, accounts: readonly Account[], meters: Meters): Promise<void> {
-		const tree = accounts.find(({ scope }) => scope === "tree");
-		if (tree === undefined) return;
-		if (!this.#isInherited) {
-			if (this.#caps === undefined) await ledger.join(tree);
-			const { more, caps } = growth(this.#caps, tree.caps, meters);
-			this.#caps = caps;
-			if (Object.keys(more).length > 0) await ledger.raise(randomUUID(), tree, more);
-		}
-		if (this.#agent) return;
-		this.#agent = { id: randomUUID(), accounts: [tree] };
-		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, LEASE);
+		return [...dayOf(meters), ...this.#membership.accountOf(meters)];
 	}
 
 	#spending(meters: Meters): Spending {
@@ -227,7 +185,7 @@ export class Shares {
 	}
 
 	#renew(): void {
-		const ids = [this.#turn, this.#agent].flatMap((held) => (held ? [held.id] : []));
+		const ids = [this.#turn, this.#membership.agent].flatMap((held) => (held ? [held.id] : []));
 		void this.#purse.renew(ids, LEASE);
 	}
 }

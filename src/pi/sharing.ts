@@ -1,13 +1,15 @@
 /** The session beside the ledger: opened where a shared limit is set, and nowhere else. */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isSharing } from "../core/gate.ts";
 import { kindOf, type MeterId, SHARED } from "../core/meters.ts";
 import { isRetrying } from "../core/state.ts";
 import type { Amounts } from "../ledger/port.ts";
 import { KEY_OF } from "../settings/settings.ts";
 import { agentDirectory, type Context } from "./host.ts";
 import type { Session } from "./session.ts";
-import type { Agents, Shares } from "./shares.ts";
+import type { Agents } from "./membership.ts";
+import type { Shares } from "./shares.ts";
 import { announceRoot, type Tree } from "./tree.ts";
 
 /** Of the ledger, in the agent directory. */
@@ -23,10 +25,6 @@ async function sharesOf(session: Session): Promise<Shares> {
 		return await openSqlite({ directory: at, within: dirname(at) });
 	};
 	return (session.shares ??= new Shares(at, open, session.role.tree?.name));
-}
-
-function isSharing({ state }: Session): boolean {
-	return SHARED.some((id) => state.meters[id].limit.max !== "unlimited");
 }
 
 /** Holds room for the next turn, and reports what came of it. */
@@ -60,7 +58,7 @@ export function treeOf(session: Session): Tree | undefined {
 /** A turn was admitted. The repetition of a failed one is the same turn. */
 export async function beginTurn(session: Session): Promise<void> {
 	const { shares, state } = session;
-	if (shares && isSharing(session) && !isRetrying(state)) await shares.beginTurn(state.meters);
+	if (shares && !isRetrying(state)) await shares.beginTurn(state.meters);
 }
 
 /** Charges what was spent; `isTurn`: by the message that the model has completed. */
@@ -72,7 +70,7 @@ export async function charge(
 ): Promise<void> {
 	if (amounts) await session.step({ type: "charged", amounts }, ctx);
 	const { shares, state } = session;
-	if (shares === undefined || !isSharing(session) || !(amounts || isTurn)) return;
+	if (shares === undefined || !(amounts || isTurn)) return;
 	const balances = isTurn
 		? await shares.settleTurn(amounts ?? {}, state.meters)
 		: await shares.charge(amounts ?? {}, state.meters);
@@ -81,7 +79,7 @@ export async function charge(
 
 /** Where a day or a tree is limited: what the ledger says now. A fault is told and changes nothing; the gate will see it. */
 export async function look(session: Session, ctx: Context): Promise<Agents | undefined> {
-	if (!isSharing(session)) return undefined;
+	if (!isSharing(session.state)) return undefined;
 	try {
 		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters);
 		await session.step({ type: "balanced", balances }, ctx);

@@ -1,17 +1,17 @@
 /** What `/turn-limit` shows: every meter and setting, and the place that it comes from. */
-import { type Meter, POLICIES, read } from "../core/limit.ts";
+import { isCounted, type Meter, POLICIES, read } from "../core/limit.ts";
 import { kindOf, type MeterId } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
 import type { Resolved } from "../settings/resolve.ts";
 import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
-import { fraction, granted } from "./widget.ts";
+import { fraction, next } from "./widget.ts";
 
 /** Aligned lines; where they are wider than `room`, a short form that takes two lines if it has to. */
 export function status(state: State, settings: Resolved, room: number, keys = KEYS): string {
 	const valueOf = (key: Key, noun: (id: MeterId) => string): string => {
 		const id = meterOf(key);
 		if (id === undefined) return settingOf(key).show(settings[key].value);
-		return describe(id, granted(state, id), noun(id));
+		return describe(id, shown(state, id), noun(id));
 	};
 	const wide = table(keys.map((key) => [nameOf(key), valueOf(key, nounOf), settings[key].source]));
 	if (wide.every((line) => line.length <= room)) return wide.join("\n");
@@ -41,8 +41,15 @@ export function fold(first: string, second: string, room: number): readonly stri
 	return lines;
 }
 
+/** Between runs what the last one has spent, unless something was granted for the next. */
+function shown(state: State, id: MeterId): Meter {
+	const { phase, meters } = state;
+	return phase.name === "idle" && phase.promised[id] > 0 ? next(state, id) : meters[id];
+}
+
 /** A budget in one short line: `7 of 25 turns`, with `synthesize` where that is the policy of a limit. */
 function describe(id: MeterId, meter: Meter, noun: string): string {
+	if (!isCounted(id, meter)) return "unlimited";
 	const { policy, limit } = read(meter);
 	const isTold = limit !== "unlimited" && policy !== POLICIES[0];
 	return `${fraction(id, meter, " of ", 0)}${limit === 0 ? "" : noun}${isTold ? `, ${policy}` : ""}`;

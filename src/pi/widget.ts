@@ -35,9 +35,7 @@ function isShown(id: MeterId, { limit, used }: Meter): boolean {
 
 /** The widget between runs: the start values of the next prompt. */
 export function idleWidget(state: State): readonly Part[] {
-	const { meters } = state;
-	const meter = (id: MeterId): Meter => ({ ...granted(state, id), used: beginsWithRun(id) ? 0 : meters[id].used });
-	return widget({ ...state, meters: { ...meters, ...perMeter(meter) } });
+	return widget({ ...state, meters: perMeter((id) => next(state, id)) });
 }
 
 /** As one line without colour. */
@@ -75,8 +73,8 @@ export function fraction(id: MeterId, meter: Meter, between: string, spent: numb
 	return `${show(meter.used)}${between}${max === "unlimited" ? "∞" : show(max)}`;
 }
 
-/** Between runs, with what was granted for the next round. */
-export function granted({ phase, meters }: State, id: MeterId): Meter {
+/** Between runs as the next one finds it, with what was granted for it. */
+export function next({ phase, meters }: State, id: MeterId): Meter {
 	if (phase.name !== "idle" || !beginsWithRun(id)) return meters[id];
-	return { ...meters[id], extra: phase.promised[id] };
+	return { ...meters[id], used: 0, extra: phase.promised[id] };
 }

@@ -1,6 +1,7 @@
 /** The words of `/turn-limit`: what they mean, help and completion. */
 import { isOfRound, POLICIES, type Policy } from "../core/limit.ts";
-import { kindOf, METER_IDS, type MeterId, within } from "../core/meters.ts";
+import { within } from "../core/amount.ts";
+import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import { WIDER_SCOPES } from "../core/scope.ts";
 import { type Key, KEY_OF, KEYS, meterOf, SETTINGS } from "../settings/settings.ts";
 import { fold, table } from "./status.ts";

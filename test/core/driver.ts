@@ -14,16 +14,8 @@ import {
 	perRunMeter,
 } from "../../src/core/meters.ts";
 import type { Outcome, Spent } from "../../src/core/outcome.ts";
-import {
-	type Answer,
-	create,
-	type Decision,
-	type Effect,
-	type Event,
-	isTurnOpen,
-	type Request,
-	type State,
-} from "../../src/core/state.ts";
+import type { Answer, Decision, Effect, Event, Request } from "../../src/core/alphabet.ts";
+import { create, isTurnOpen, type State } from "../../src/core/state.ts";
 import { Ledger } from "./ledger.ts";
 
 /** Limits by meter; a meter without one has the default of programs. */

@@ -1,10 +1,10 @@
 /** What holds for every meter in the table, at every gate that checks it. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { snapshot } from "../../src/core/breaker.ts";
+import { snapshot } from "../../src/core/snapshot.ts";
 import { grant, isOfRound } from "../../src/core/limit.ts";
+import { amount } from "../../src/core/amount.ts";
 import {
-	amount,
 	concerns,
 	isShared,
 	kindOf,

@@ -303,8 +303,8 @@ describe("a ledger that cannot be used", () => {
 		assert.deepEqual(run.prompt().request(), [asks("dayTurns"), "wait"]);
 	});
 
-	test("a no, and no answer, stop the run as a failure of the breaker", () => {
-		for (const answer of ["no", "none"] as const) {
+	test("any answer but yes stops the run as a failure of the breaker", () => {
+		for (const answer of ["no", "none", "wrap_up"] as const) {
 			const run = without({ attended: true, policy: "synthesize" }, 1);
 			run.request();
 			assert.deepEqual(run.answer(answer), [ABORT], "the question is answered, so it need not be closed");
@@ -317,15 +317,6 @@ describe("a ledger that cannot be used", () => {
 		run.request();
 		const outcome = { ...sum(), ...failed };
 		assert.deepEqual(run.send(EVENTS.shut_down), [CLOSE, ABORT, { type: "end", outcome, repeated: false }]);
-	});
-
-	test("a wrap-up is a final pass, for which no room is held", () => {
-		const run = without({ attended: true }, 1);
-		run.request();
-		assert.deepEqual(run.answer("wrap_up"), [SYNTHESIZE]);
-		assert.deepEqual(run.request(), ["admit"]);
-		run.finish();
-		assert.equal(run.settle()?.kind, "synthesized");
 	});
 
 	test("after the stop a run that nobody prompted is refused without a question, and reported once", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { snapshot } from "../../src/core/breaker.ts";
+import { snapshot } from "../../src/core/snapshot.ts";
 import { type Max, METER_IDS, perMeter } from "../../src/core/meters.ts";
 import { ABORT, advises, asks, Driver, EVENTS } from "./driver.ts";
 

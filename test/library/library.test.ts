@@ -202,6 +202,12 @@ describe("wrong options", () => {
 		});
 	}
 
+	test("a name that every object has is no option", () => {
+		assert.throws(() => turnLimit({ constructor: 1 } as never), {
+			message: /^There is no option "constructor"; known/,
+		});
+	});
+
 	test("what is undefined is not given", () => {
 		assert.equal(turnLimit({ turns: undefined } as never).snapshot().turns.limit, 25);
 	});

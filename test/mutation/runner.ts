@@ -47,6 +47,9 @@ interface InProcess {
 	readonly patience: number;
 }
 
+/** Milliseconds. */
+const QUICK = 300;
+
 class SessionRunner implements TestRunner {
 	static inject = tokens(commonTokens.options);
 	/** In the order in which their tests run; the first failure ends a mutant. */
@@ -54,6 +57,8 @@ class SessionRunner implements TestRunner {
 	#loaded: Promise<void> | undefined;
 	/** The tests that have killed a mutant, the last one first: it often kills the next one, which stands beside it. */
 	#killers: string[] = [];
+	/** Milliseconds that a test took last: the quick ones come first. */
+	readonly #took = new Map<string, number>();
 	/** What nobody caught while a test ran. */
 	#uncaught: unknown[] = [];
 
@@ -99,16 +104,19 @@ class SessionRunner implements TestRunner {
 			hitLimit,
 		});
 		const chosen = testFilter && new Set(testFilter);
-		const killers = this.#killers.flatMap((killer) => registered.filter(({ id }) => id === killer));
-		const ordered = [...new Set([...killers, ...registered])];
-		const tests = await this.#run(
-			ordered.filter(({ id }) => chosen?.has(id) ?? true),
-			true,
-		);
+		const reaching = registered.filter(({ id }) => chosen?.has(id) ?? true);
+		const tests = await this.#run(this.#inOrder(reaching), true);
 		const { hitCount } = context;
 		delete context.activeMutant;
 		const tooOften = determineHitLimitReached(hitCount, hitLimit);
 		return toMutantRunResult(tooOften ?? { status: DryRunStatus.Complete, tests });
+	}
+
+	/** The quick killers, then all others by the time that they take. */
+	#inOrder(tests: readonly Registered[]): readonly Registered[] {
+		const took = ({ id }: Registered): number => this.#took.get(id) ?? 0;
+		const killers = this.#killers.flatMap((killer) => tests.filter((test) => test.id === killer && took(test) < QUICK));
+		return [...new Set([...killers, ...tests.toSorted((a, b) => took(a) - took(b))])];
 	}
 
 	#load(): Promise<void> {
@@ -137,6 +145,7 @@ class SessionRunner implements TestRunner {
 		for (const test of tests) {
 			const result = await this.#runOne(test);
 			results.push(result);
+			this.#took.set(test.id, result.timeSpentMs);
 			if (!bails || result.status !== TestStatus.Failed) continue;
 			this.#killers = [test.id, ...this.#killers.filter((id) => id !== test.id)];
 			break;

@@ -1,7 +1,8 @@
 /** Every meter of the table on a real pi, just below and above its limit, with each place that can set it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { amount, amountIn, kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { amount, amountIn } from "../../src/core/amount.ts";
+import { kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { KEY_OF, SETTINGS } from "../../src/settings/settings.ts";
 import { endless, host, mark, outcomes, type Request, type Reply, spy, text, times } from "../harness/index.ts";
 import { reply } from "../settings/status.ts";

@@ -2,7 +2,8 @@
 import { isEndAwaited } from "../../src/core/gate.ts";
 import { publish } from "../../src/core/outcome.ts";
 import type { RunMeterId } from "../../src/core/meters.ts";
-import { type Effect, type Event, isClosed, isRetrying, type Request, type State } from "../../src/core/state.ts";
+import type { Effect, Event, Request } from "../../src/core/alphabet.ts";
+import { isClosed, isRetrying, type State } from "../../src/core/state.ts";
 import { Ledger } from "../core/ledger.ts";
 import { type Input, Sides } from "./sides.ts";
 import type { Act, Amounts, Reply, Work, World } from "./world.ts";

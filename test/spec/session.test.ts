@@ -7,7 +7,7 @@ import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding
 import { transition } from "../../src/core/breaker.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
 import { POLICIES } from "../../src/core/limit.ts";
-import type { Event } from "../../src/core/state.ts";
+import type { Event } from "../../src/core/alphabet.ts";
 import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
 import { session, type Session } from "../harness/session.ts";

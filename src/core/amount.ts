@@ -1,0 +1,30 @@
+/** Amounts of meters, and what they are counted over, in words. */
+import { kindOf, type Max, type MeterId } from "./meters.ts";
+import { SCOPES, type ScopeWords } from "./scope.ts";
+
+/** `in this run`, `today`: over what the meter counts. */
+export function within(id: MeterId): string {
+	return wordsOf(id).in;
+}
+
+/** `for this run`, `for today`: over what the limit of the meter holds. */
+export function forScope(id: MeterId): string {
+	return wordsOf(id).for;
+}
+
+function wordsOf(id: MeterId): ScopeWords {
+	return SCOPES[kindOf(id).scope];
+}
+
+/** `1 turn`, `25 turns`, `unlimited tool calls`, `$2.50`. */
+export function amount(id: MeterId, used: Max): string {
+	const { unit, one, many } = kindOf(id);
+	if (used === "unlimited") return `unlimited ${many}`;
+	if (one === undefined) return unit.show(used);
+	return `${unit.show(used)} ${used === 1 ? one : many}`;
+}
+
+/** The amount, and over what it is counted if that is not the run. */
+export function amountIn(id: MeterId, used: Max): string {
+	return amount(id, used) + (kindOf(id).scope === "round" ? "" : ` ${within(id)}`);
+}
