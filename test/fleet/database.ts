@@ -1,0 +1,97 @@
+/** A database that is set up for budgets, on the server that DATABASE_URL names or on one of our own. */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after } from "node:test";
+import postgres, { type Sql } from "postgres";
+import type { Ledger } from "../../src/ledger/port.ts";
+import { openPostgres, type PostgresOptions } from "../../src/ledger/postgres.ts";
+import { root } from "../harness/process.ts";
+import { defer, type Scope } from "../harness/wait.ts";
+import { Server } from "./server.ts";
+
+export const SETUP = readFileSync(join(root, "sql/fleet.sql"), "utf8");
+
+/** Members of the roles that the set-up makes. */
+const LOGINS = {
+	agent: ["pi_turn_limit_agent"],
+	operator: ["pi_turn_limit_operator"],
+	both: ["pi_turn_limit_agent", "pi_turn_limit_operator"],
+	stranger: [],
+} as const;
+
+export type Login = keyof typeof LOGINS;
+
+let own: Promise<Server> | undefined;
+
+/** One for all tests of a file. */
+async function serverAddress(): Promise<string> {
+	const named = process.env["DATABASE_URL"];
+	if (named) return named;
+	own ??= Server.make();
+	const server = await own;
+	return server.address();
+}
+
+const undos: (() => unknown)[] = [];
+
+/** All tests of a file. */
+export const file: Scope = { after: (undo) => undos.push(undo) };
+
+after(async () => {
+	for (const undo of undos) await undo();
+	await (await own)?.remove();
+});
+
+export interface Database {
+	readonly name: string;
+	/** As its owner. */
+	readonly sql: Sql;
+	/** The address of a login, by another port if there is a proxy. */
+	readonly address: (login: Login, port?: number) => string;
+	readonly password: string;
+	/** SQL as somebody. */
+	readonly as: (login: Login) => Sql;
+	/** A ledger that is closed when the test is over. */
+	readonly open: (t: Scope, options?: Partial<PostgresOptions>) => Promise<Ledger>;
+}
+
+/** Its logins are its own. It is dropped when the test is over. */
+export async function database(t: Scope, { setUp = true, at = "" } = {}): Promise<Database> {
+	const admin = at || (await serverAddress());
+	const unique = randomBytes(6).toString("hex");
+	const [name, password] = [`pi_fleet_${unique}`, `pw-${randomBytes(12).toString("hex")}`];
+	const users = Object.keys(LOGINS).map((login) => `${login}_${unique}`);
+	const server = postgres(admin, { max: 1, onnotice: () => {} });
+	defer(t, () => server.end());
+	await server.unsafe(`CREATE DATABASE ${name}`);
+	defer(t, async () => {
+		await server.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+		for (const user of users) await server.unsafe(`DROP ROLE IF EXISTS ${user}`);
+	});
+	const connect = (address: string): Sql => {
+		const sql = postgres(address, { max: 1, onnotice: () => {} });
+		defer(t, () => sql.end());
+		return sql;
+	};
+	const located = (user: string, pass: string, port?: number): string => {
+		const url = new URL(admin);
+		Object.assign(url, { pathname: `/${name}`, username: user, password: pass });
+		if (port !== undefined) url.host = `127.0.0.1:${port}`;
+		return url.href;
+	};
+	const { username, password: secret } = new URL(admin);
+	const sql = connect(located(username, secret));
+	if (setUp) await sql.unsafe(SETUP);
+	for (const [login, roles] of Object.entries(LOGINS)) {
+		const member = setUp && roles.length > 0 ? `IN ROLE ${roles.join(", ")}` : "";
+		await sql.unsafe(`CREATE ROLE ${login}_${unique} LOGIN PASSWORD '${password}' ${member}`);
+	}
+	const address: Database["address"] = (login, port) => located(`${login}_${unique}`, password, port);
+	const open: Database["open"] = async (t, options = {}) => {
+		const ledger = await openPostgres({ address: address("both"), ...options });
+		defer(t, () => ledger.close());
+		return ledger;
+	};
+	return { name, sql, address, password, as: (login) => connect(address(login)), open };
+}
