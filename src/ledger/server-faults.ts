@@ -51,6 +51,7 @@ const NETWORK: Readonly<Record<string, string>> = {
 	CONNECTION_CLOSED: "the connection was lost",
 	CONNECTION_DESTROYED: "the connection was lost",
 	CONNECTION_ENDED: "the connection was lost",
+	NO_TLS: "it offers no TLS, which the address requires",
 };
 
 /** The error itself is not kept, because it can hold the user, the password and what was asked. */

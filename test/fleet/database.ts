@@ -56,7 +56,7 @@ export interface Database {
 	readonly open: (t: Scope, options?: Partial<PostgresOptions>) => Promise<Ledger>;
 }
 
-/** Its logins are its own. It is dropped when the test is over. */
+/** Its logins are its own. It is dropped when the test is over. `at`: on a server of the test's own. */
 export async function database(t: Scope, { setUp = true, at = "" } = {}): Promise<Database> {
 	const admin = at || (await serverAddress());
 	const unique = randomBytes(6).toString("hex");
@@ -65,7 +65,9 @@ export async function database(t: Scope, { setUp = true, at = "" } = {}): Promis
 	const server = postgres(admin, { max: 1, onnotice: () => {} });
 	defer(t, () => server.end());
 	await server.unsafe(`CREATE DATABASE ${name}`);
+	// A server of the test's own goes with all that it has, and may be gone by then.
 	defer(t, async () => {
+		if (at) return;
 		await server.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
 		for (const user of users) await server.unsafe(`DROP ROLE IF EXISTS ${user}`);
 	});
