@@ -173,14 +173,21 @@ BEGIN
 	RETURN keys;
 END $$;
 
--- Makes the accounts that are missing. Locks in one order, so that two operations never wait for each other.
-CREATE OR REPLACE FUNCTION pi_turn_limit.lock_accounts(keys text[], now bigint) RETURNS void LANGUAGE plpgsql
+-- Makes the accounts that are missing, and says how many have caps. Locks in one order, so that two operations never wait
+-- for each other.
+CREATE OR REPLACE FUNCTION pi_turn_limit.lock_accounts(keys text[], now bigint) RETURNS bigint LANGUAGE plpgsql
 AS $$
+DECLARE
+	present bigint;
+	joined bigint;
 BEGIN
-	IF (SELECT count(*) FROM account WHERE key = ANY (keys)) < cardinality(keys) THEN
-		INSERT INTO account (key, touched) SELECT key, now FROM unnest(keys) AS key ORDER BY key ON CONFLICT DO NOTHING;
+	SELECT count(*), count(caps) INTO present, joined
+	FROM (SELECT caps FROM account WHERE key = ANY (keys) ORDER BY key FOR NO KEY UPDATE) AS locked;
+	IF present = cardinality(keys) THEN
+		RETURN joined;
 	END IF;
-	PERFORM FROM account WHERE key = ANY (keys) ORDER BY key FOR NO KEY UPDATE;
+	INSERT INTO account (key, touched) SELECT key, now FROM unnest(keys) AS key ORDER BY key ON CONFLICT DO NOTHING;
+	RETURN lock_accounts(keys, now);
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.check_joined(accounts jsonb, keys text[]) RETURNS void LANGUAGE plpgsql
@@ -197,36 +204,45 @@ BEGIN
 	END IF;
 END $$;
 
--- What each account's reader sees: every meter that has a cap or a count.
-CREATE OR REPLACE FUNCTION pi_turn_limit.readings(accounts jsonb, keys text[], now bigint) RETURNS jsonb LANGUAGE sql VOLATILE
+-- What each account's reader sees: every meter that has a cap or a count. Not in SQL alone, which is planned anew for
+-- every call.
+CREATE OR REPLACE FUNCTION pi_turn_limit.readings(accounts jsonb, keys text[], now bigint) RETURNS jsonb LANGUAGE plpgsql
 AS $$
-	SELECT coalesce(jsonb_agg(jsonb_build_object('key', given.key, 'meters', (
-		SELECT coalesce(jsonb_object_agg(meter, jsonb_build_object(
-			'used', used,
-			'held', held,
-			'cap', coalesce(to_jsonb(
-				least((reader.caps ->> meter)::bigint, (account.caps ->> meter)::bigint) + granted), '"unlimited"'))), '{}')
-		FROM (
-			SELECT meter, sum(used)::bigint AS used, sum(held)::bigint AS held, sum(granted)::bigint AS granted
+BEGIN
+	RETURN (
+		SELECT coalesce(jsonb_agg(jsonb_build_object('key', given.key, 'meters', (
+			SELECT coalesce(jsonb_object_agg(sums.meter, jsonb_build_object(
+				'used', sums.used,
+				'held', sums.held,
+				'cap', coalesce(to_jsonb(
+					least((reader.caps ->> sums.meter)::bigint, (account.caps ->> sums.meter)::bigint) + sums.granted),
+					'"unlimited"'))), '{}')
 			FROM (
-				SELECT meter, used, held, granted FROM meter WHERE key = given.key AND (counted OR holds > 0)
-				UNION ALL SELECT meter, amount, -amount, 0 FROM hold WHERE key = given.key AND until <= now
-				UNION ALL SELECT jsonb_object_keys(reader.caps || coalesce(account.caps, '{}')), 0, 0, 0
-			) AS parts
-			GROUP BY meter
-		) AS sums
-	)) ORDER BY n), '[]')
-	FROM unnest(keys) WITH ORDINALITY AS given (key, n)
-	CROSS JOIN LATERAL (SELECT accounts -> (n::integer - 1) -> 'caps' AS caps) AS reader
-	LEFT JOIN account ON account.key = given.key
-$$;
+				SELECT parts.meter, sum(parts.used)::bigint AS used, sum(parts.held)::bigint AS held,
+					sum(parts.granted)::bigint AS granted
+				FROM (
+					SELECT m.meter, m.used, m.held, m.granted FROM meter AS m
+					WHERE m.key = given.key AND (m.counted OR m.holds > 0)
+					UNION ALL SELECT h.meter, h.amount, -h.amount, 0 FROM hold AS h
+					WHERE h.key = given.key AND h.until <= readings.now
+					UNION ALL SELECT jsonb_object_keys(reader.caps || coalesce(account.caps, '{}')), 0, 0, 0
+				) AS parts
+				GROUP BY parts.meter
+			) AS sums
+		)) ORDER BY given.n), '[]')
+		FROM unnest(keys) WITH ORDINALITY AS given (key, n)
+		CROSS JOIN LATERAL (SELECT accounts -> (given.n::integer - 1) -> 'caps' AS caps) AS reader
+		LEFT JOIN account ON account.key = given.key
+	);
+END $$;
 
-CREATE OR REPLACE FUNCTION pi_turn_limit.release(hold_id text) RETURNS void LANGUAGE sql VOLATILE
+CREATE OR REPLACE FUNCTION pi_turn_limit.release(hold_id text) RETURNS void LANGUAGE plpgsql
 AS $$
+BEGIN
 	WITH gone AS (DELETE FROM hold WHERE id = hold_id RETURNING key, meter, amount)
 	UPDATE meter SET held = meter.held - gone.amount, holds = meter.holds - 1
-	FROM gone WHERE meter.key = gone.key AND meter.meter = gone.meter
-$$;
+	FROM gone WHERE meter.key = gone.key AND meter.meter = gone.meter;
+END $$;
 
 -- False if the id has been done. Forgets a few that are older than a week, more than come in.
 CREATE OR REPLACE FUNCTION pi_turn_limit.finish(done_id text, now bigint) RETURNS boolean LANGUAGE plpgsql
@@ -255,10 +271,14 @@ BEGIN
 	END LOOP;
 END $$;
 
--- What agents may call: one function per operation of src/ledger/port.ts.
+-- What agents may call: one function per operation of src/ledger/port.ts. The readings of a new hold are those before it.
+-- Plans are made once per connection, since making one takes longer than carrying it out; so they must not depend on how
+-- little the tables hold by then. Who waits for a lock gives up soon and asks again, because a server with hundreds that
+-- wait is busy with them alone.
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_join(request jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	now bigint := clock();
@@ -274,7 +294,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_reserve(request jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	now bigint := clock();
@@ -291,8 +312,9 @@ BEGIN
 	IF cardinality(keys) = 0 OR amounts = '{}' THEN
 		PERFORM misuse('reserve: expected at least one account and one meter.');
 	END IF;
-	PERFORM lock_accounts(keys, now);
-	PERFORM check_joined(accounts, keys);
+	IF lock_accounts(keys, now) < cardinality(keys) THEN
+		PERFORM check_joined(accounts, keys);
+	END IF;
 	current := readings(accounts, keys, now);
 	IF EXISTS (SELECT FROM hold WHERE id = hold_id) THEN
 		RETURN jsonb_build_object('granted', true, 'readings', current);
@@ -325,11 +347,12 @@ BEGIN
 	INSERT INTO hold (id, key, meter, amount, until)
 	SELECT hold_id, key, amount.meter, amount.value::bigint, now + ttl
 	FROM unnest(keys) AS key, jsonb_each_text(amounts) AS amount (meter, value);
-	RETURN jsonb_build_object('granted', true, 'readings', readings(accounts, keys, now));
+	RETURN jsonb_build_object('granted', true, 'isNew', true, 'readings', current);
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_settle(request jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	now bigint := clock();
@@ -352,7 +375,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_renew(request jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	ttl bigint := check_ttl(request -> 'ttl');
@@ -363,7 +387,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_read(request jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	now bigint := clock();
@@ -377,7 +402,8 @@ END $$;
 
 -- On top of the cap, or of what is used where that is more.
 CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_raise(request jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	now bigint := clock();
@@ -433,7 +459,8 @@ $$;
 CREATE OR REPLACE FUNCTION pi_turn_limit.set_budget(
 	account text, turns bigint DEFAULT NULL, cost numeric DEFAULT NULL, tokens bigint DEFAULT NULL
 ) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	new_caps jsonb := amounts_of(turns, cost, tokens);
@@ -457,7 +484,8 @@ $$;
 
 -- Nothing is used and nothing was granted any more. What is in flight stays held, and is charged when it is settled.
 CREATE OR REPLACE FUNCTION pi_turn_limit.reset_budget(account text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
 	now bigint := clock();
@@ -471,7 +499,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.delete_budget(account text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp SET lock_timeout = '4s'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 BEGIN
 	PERFORM check_budget(account);

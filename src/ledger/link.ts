@@ -1,4 +1,5 @@
 /** One connection to a PostgreSQL server. */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, type ConnectionOptions } from "node:tls";
@@ -18,7 +19,7 @@ export interface Link {
 }
 
 /** Tries one host after the other, each for its share of the time until `end`. */
-export async function link(address: Address, end: number, late: () => Error): Promise<Link> {
+export async function link(address: Address, end: number, late: Error): Promise<Link> {
 	const client = await load(address);
 	let last: unknown;
 	for (const [i, host] of address.hosts.entries()) {
@@ -40,15 +41,13 @@ async function load(address: Address): Promise<Connect> {
 	}
 }
 
-async function linkTo(
-	...[host, address, client, ms, late]: [Host, Address, Connect, number, () => Error]
-): Promise<Link> {
+async function linkTo(...[host, address, client, ms, late]: [Host, Address, Connect, number, Error]): Promise<Link> {
 	const socket = connect({ host: host.name, port: host.port });
 	// Whoever waits for an answer has a timer, so an idle connection need not keep the process alive.
 	socket.unref();
 	let timer: NodeJS.Timeout | undefined;
 	const failed = new Promise<never>((_, reject) => {
-		timer = setTimeout(() => reject(late()), ms);
+		timer = setTimeout(() => reject(late), ms);
 		socket.once("error", reject);
 		socket.once("close", () => reject(failure("CONNECTION_CLOSED")));
 		// The server's answer to the request for TLS; the client would go on all the same.
@@ -102,14 +101,19 @@ class OneSocket implements Link {
 		if (row?.standby !== false)
 			throw new LedgerError("read-only", `The budget at ${address.shown} is a standby, and cannot be written.`);
 		checkVersion(row.version, address);
+		await this.#warmUp();
+	}
+
+	/** A server plans what a connection calls for the first time, which others should not have to wait for. */
+	async #warmUp(): Promise<void> {
+		const id = randomUUID();
+		const request = { id, accounts: [{ scope: "fleet", name: id, caps: {} }], amounts: { turns: 1 }, ttl: 1 };
+		const calls = ["join", "reserve", "settle"].map((operation) => toQuery(operation, request));
+		await this.#sql.unsafe(["BEGIN", ...calls, "ROLLBACK"].join(";"));
 	}
 
 	async call(operation: string, request: unknown): Promise<unknown> {
-		// In the text, because the client asks the server about parameters first: twice the way. Base64 needs no quoting.
-		const text = Buffer.from(JSON.stringify(request)).toString("base64");
-		const given = `convert_from(decode('${text}', 'base64'), 'UTF8')::jsonb`;
-		const query = `SELECT pi_turn_limit.ledger_${operation}(${given}) AS answer`;
-		const [row] = await this.#sql.unsafe<{ answer: unknown }[]>(query);
+		const [row] = await this.#sql.unsafe<{ answer: unknown }[]>(toQuery(operation, request));
 		return row?.answer;
 	}
 
@@ -118,6 +122,12 @@ class OneSocket implements Link {
 		const destroy = (): void => this.#socket.destroySoon();
 		this.#sql.end({ timeout: 0 }).then(destroy, destroy);
 	}
+}
+
+/** One text, because the client asks the server about parameters first: twice the way. Base64 needs no quoting. */
+function toQuery(operation: string, request: unknown): string {
+	const text = Buffer.from(JSON.stringify(request)).toString("base64");
+	return `SELECT pi_turn_limit.ledger_${operation}(convert_from(decode('${text}', 'base64'), 'UTF8')::jsonb) AS answer`;
 }
 
 function failure(code: string): Error {

@@ -2,6 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { locate } from "./accounts.ts";
 import { type Address, parseAddress } from "./address.ts";
+import { withHeld } from "./books.ts";
 import { checkAccounts, checkAmounts, checkId, checkTtl } from "./checks.ts";
 import { type Link, link } from "./link.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading, type Reservation } from "./port.ts";
@@ -24,6 +25,8 @@ export async function openPostgres({ address, deadline = 5_000 }: PostgresOption
 interface Answer {
 	readonly readings: readonly { readonly key: string; readonly meters: Reading["meters"] }[];
 	readonly granted: boolean;
+	/** The readings are those before it. */
+	readonly isNew?: true;
 	/** Which of the accounts is full. */
 	readonly full: number;
 	readonly meters: readonly string[];
@@ -60,7 +63,10 @@ class PostgresLedger implements Ledger {
 		checkTtl(ttl);
 		const answer = await this.#call("reserve", { id, accounts, amounts, ttl });
 		const readings = toReadings(accounts, answer);
-		if (answer.granted) return { granted: true, readings };
+		if (answer.granted) {
+			const withIt = readings.map((reading) => withHeld(reading, amounts));
+			return { granted: true, readings: answer.isNew ? withIt : readings };
+		}
 		const full = readings[answer.full] as Reading;
 		return { granted: false, readings, full, meters: answer.meters, spent: answer.spent };
 	}
@@ -106,9 +112,10 @@ class PostgresLedger implements Ledger {
 	 */
 	async #attempt<T>(operation: string, work: (link: Link) => Promise<T>): Promise<T> {
 		const end = performance.now() + this.#deadline;
+		const late = tooLate(this.#address, this.#deadline);
+		let reason: Error = late;
 		for (let wait = 0; ; wait = 50 + Math.random() * 200) {
 			if (this.#isClosed) throw new LedgerError("closed", `The ledger ${this.#address.shown} is closed.`);
-			const late = (): Error => tooLate(this.#address, this.#deadline);
 			const connecting = (this.#link ??= link(this.#address, end, late));
 			try {
 				return await before(end, late, connecting.then(work));
@@ -116,7 +123,8 @@ class PostgresLedger implements Ledger {
 				const { error: fault, harmless, passing } = toFailure(error, this.#address, operation);
 				if (!harmless) this.#drop(connecting);
 				const isPassing = passing === "busy" || (passing === "lost" && this.#isOpen);
-				if (!isPassing || performance.now() + wait >= end) throw fault;
+				if (fault !== late) reason = fault;
+				if (!isPassing || performance.now() + wait >= end) throw reason;
 				await setTimeout(wait); // random, because agents that come back together collide again
 			}
 		}
@@ -147,10 +155,10 @@ function toReadings(accounts: readonly Account[], { readings }: Answer): Reading
 	});
 }
 
-async function before<T>(end: number, late: () => Error, work: Promise<T>): Promise<T> {
+async function before<T>(end: number, late: Error, work: Promise<T>): Promise<T> {
 	const done = new AbortController();
 	const timer = setTimeout(end - performance.now(), undefined, { signal: done.signal }).then(() => {
-		throw late();
+		throw late;
 	});
 	try {
 		return await Promise.race([work, timer]);

@@ -27,7 +27,7 @@ const SERVER: Readonly<Record<string, readonly [Fault, string | Words, Omit<Fail
 	"42883": ["unsuited", notSetUp],
 	"42P01": ["unsuited", notSetUp],
 	TL002: ["unsuited", "has another default_transaction_isolation than read committed"],
-	"55P03": ["locked", "is locked by others", { harmless: true }],
+	"55P03": ["locked", "is locked by others", { harmless: true, passing: "busy" }],
 	"40001": ["locked", "is locked by others", { harmless: true, passing: "busy" }],
 	"40P01": ["locked", "is locked by others", { harmless: true, passing: "busy" }],
 	"53100": ["full", "has no room left on its disk"],

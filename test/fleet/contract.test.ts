@@ -1,7 +1,8 @@
 import { before } from "node:test";
 import { contract } from "../ledger/contract.ts";
 import type { Ledger } from "../../src/ledger/port.ts";
-import { database, type Database, file } from "./database.ts";
+import { database, type Database } from "./database.ts";
+import { file } from "./file.ts";
 
 let shared: Database;
 

@@ -1,14 +1,12 @@
-/** A database that is set up for budgets, on the server that DATABASE_URL names or on one of our own. */
+/** A database that is set up for budgets, on the server that DATABASE_URL names or on one of the test's own. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after } from "node:test";
 import postgres, { type Sql } from "postgres";
 import type { Ledger } from "../../src/ledger/port.ts";
 import { openPostgres, type PostgresOptions } from "../../src/ledger/postgres.ts";
 import { root } from "../harness/process.ts";
 import { defer, type Scope } from "../harness/wait.ts";
-import { Server } from "./server.ts";
 
 export const SETUP = readFileSync(join(root, "sql/fleet.sql"), "utf8");
 
@@ -22,26 +20,12 @@ const LOGINS = {
 
 export type Login = keyof typeof LOGINS;
 
-let own: Promise<Server> | undefined;
-
-/** One for all tests of a file. */
-async function serverAddress(): Promise<string> {
+function serverAddress(): string {
 	const named = process.env["DATABASE_URL"];
-	if (named) return named;
-	own ??= Server.make();
-	const server = await own;
-	return server.address();
+	if (!named)
+		throw new Error("DATABASE_URL is not set. `node scripts/test-fleet.ts <file>` starts a server for a test.");
+	return named;
 }
-
-const undos: (() => unknown)[] = [];
-
-/** All tests of a file. */
-export const file: Scope = { after: (undo) => undos.push(undo) };
-
-after(async () => {
-	for (const undo of undos) await undo();
-	await (await own)?.remove();
-});
 
 export interface Database {
 	readonly name: string;
@@ -58,7 +42,7 @@ export interface Database {
 
 /** Its logins are its own. It is dropped when the test is over. `at`: on a server of the test's own. */
 export async function database(t: Scope, { setUp = true, at = "" } = {}): Promise<Database> {
-	const admin = at || (await serverAddress());
+	const admin = at || serverAddress();
 	const unique = randomBytes(6).toString("hex");
 	const [name, password] = [`pi_fleet_${unique}`, `pw-${randomBytes(12).toString("hex")}`];
 	const users = Object.keys(LOGINS).map((login) => `${login}_${unique}`);

@@ -202,7 +202,7 @@ suite("a database that cannot be used", () => {
 	});
 
 	test("says that others keep an account locked", async (t) => {
-		const { base, reserve, counted } = await joined(t);
+		const { base, reserve, counted } = await joined(t, 2000);
 		await base.sql.begin(async (locking) => {
 			await locking`SELECT FROM pi_turn_limit.account FOR UPDATE`;
 			await assert.rejects(reserve("a"), said(base, "locked", /is locked by others\.$/));
