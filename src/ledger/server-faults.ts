@@ -1,5 +1,6 @@
 /** Maps errors of PostgreSQL, its client and the network to the port's faults, in words that name host and database only. */
-import { basename, dirname } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Address } from "./address.ts";
 import { type Fault, LedgerError } from "./port.ts";
@@ -91,7 +92,7 @@ export function checkVersion(version: number, address: Address): void {
 }
 
 export function clientMissing(address: Address): LedgerError {
-	const root = dirname(dirname(import.meta.dirname));
+	const root = packageRoot();
 	const isInstalled = basename(dirname(root)) === "node_modules";
 	const into = isInstalled ? dirname(dirname(root)) : root;
 	// A clone's own package.json stays as it is, and its development dependencies are not needed.
@@ -106,9 +107,14 @@ function notSetUp(address: Address): string {
 
 /** What an operator runs; the user and the password are for him to add. */
 function command({ hosts: [host], database }: Address): string {
-	const file = fileURLToPath(new URL("../../sql/fleet.sql", import.meta.url));
+	const file = join(packageRoot(), "sql/fleet.sql");
 	const port = host && host.port !== 5432 ? ` -p ${host.port}` : "";
 	return `psql -v ON_ERROR_STOP=1 -h ${host?.name ?? ""}${port} -d ${database} -f ${file}`;
+}
+
+/** The package's files are not as deep as the sources'. */
+function packageRoot(from = dirname(fileURLToPath(import.meta.url))): string {
+	return existsSync(join(from, "package.json")) || from === dirname(from) ? from : packageRoot(dirname(from));
 }
 
 function shownAs({ shown }: Address): string {

@@ -97,7 +97,7 @@ suite("an address with TLS", () => {
 	test("is closed within the deadline when the server freezes, and recovers", async (t) => {
 		const proxy = await Proxy.make(t, port);
 		const at = `${base.address("agent", proxy.port)}?sslmode=require`;
-		const ledger = await base.open(t, { address: at, deadline: 500 });
+		const ledger = await base.open(t, { address: at, deadline: 1500 });
 		proxy.set("frozen");
 		await assert.rejects(ledger.join(fleet()), said(base, "unreachable", /did not answer/));
 		proxy.set("open");
