@@ -6,7 +6,7 @@ import type { Address } from "./address.ts";
 import { type Fault, LedgerError } from "./port.ts";
 
 /** Of sql/fleet.sql, and of the functions that we call. */
-export const VERSION = 1;
+const VERSION = 1;
 
 export interface Failure {
 	readonly error: LedgerError | RangeError;
