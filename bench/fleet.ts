@@ -140,8 +140,9 @@ async function faults(t: Scope): Promise<string[][]> {
 	await row("absent at the start", open, async () => (await proxy.restore(), (await open()).close()));
 	proxy.set("frozen");
 	await row("frozen at the start", open, async () => (proxy.set("open"), (await open()).close()));
-	proxy.set("frozen");
 	const go = (): Promise<unknown> => read(ledger);
+	await go();
+	proxy.set("frozen");
 	await row("frozen later", go, () => (proxy.set("open"), go()));
 	proxy.set("cut");
 	proxy.set("open");
