@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { cli, node } from "../test/harness/index.ts";
 import type { Scope } from "../test/harness/wait.ts";
 import { type Aim, aimsTable, type Part } from "./aims.ts";
+import { fleet } from "./fleet.ts";
 import { footprint } from "./footprint.ts";
 import { history } from "./history.ts";
 import { holding } from "./holding.ts";
@@ -27,6 +28,7 @@ const parts: Record<string, (t: Scope) => Promise<Part | string>> = {
 	startup,
 	turns,
 	ledger,
+	fleet,
 	history,
 	footprint,
 };

@@ -47,6 +47,8 @@ if (argv[2] !== "clean") {
 		format: "esm",
 		platform: "node",
 		target: "node22.19",
+		// An optional peer: who wants a fleet installs it.
+		external: ["postgres"],
 		plugins: [pis],
 		logLevel: "warning",
 	});

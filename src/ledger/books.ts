@@ -164,7 +164,8 @@ function overdraft(balance: Balance | undefined): number {
 	return balance === undefined || balance.cap === "unlimited" ? 0 : Math.max(0, balance.used - balance.cap);
 }
 
-function withHeld({ account, meters }: Reading, amounts: Amounts): Reading {
+/** The reading once the amounts are held. */
+export function withHeld({ account, meters }: Reading, amounts: Amounts): Reading {
 	const more = Object.entries(amounts).map(([meter, amount]): [string, Balance] => {
 		const { used, held, cap } = meters[meter] ?? { used: 0, held: 0, cap: "unlimited" };
 		return [meter, { used, held: held + amount, cap }];

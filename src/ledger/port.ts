@@ -101,6 +101,8 @@ export type Fault =
 	| "replaced"
 	/** It does not know this fleet or tree: it is not the ledger that was joined. */
 	| "unjoined"
+	/** It does not let this user in, or not do this. */
+	| "denied"
 	| "closed"
 	| "unreachable";
 

@@ -1,42 +1,29 @@
 /** Processes that spend of one ledger. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { root } from "../harness/process.ts";
 import { defer, type Scope, Watch } from "../harness/wait.ts";
 import type { Order } from "./agent.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { strip } from "./strip.ts";
 
 /** Starts agents on one ledger. */
 export function agents(t: Scope, { agentDir, directory }: Sandbox): (order: Task) => Agent {
-	const script = strip(t);
+	const script = agentScript(t);
 	return (task) => new Agent(t, script, { ...task, directory, within: agentDir });
 }
 
 type Task = Omit<Order, "directory" | "within">;
 
 /** The agent in JavaScript, made once, because fifty processes that each strip the types take seconds. */
-function strip(t: Scope): string {
+function agentScript(t: Scope): string {
 	const out = mkdtempSync(join(tmpdir(), "pi-ledger-agent-"));
 	defer(t, () => rmSync(out, { recursive: true, force: true }));
-	writeFileSync(join(out, "package.json"), JSON.stringify({ type: "module" }));
-	const toJs = (path: string): string => path.replace(/\.ts$/, ".js");
-	for (const file of [
-		"test/ledger/agent.ts",
-		...readdirSync(join(root, "src/ledger")).map((name) => `src/ledger/${name}`),
-	]) {
-		const source = stripTypeScriptTypes(readFileSync(join(root, file), "utf8"));
-		mkdirSync(dirname(join(out, file)), { recursive: true });
-		writeFileSync(
-			join(out, toJs(file)),
-			source.replaceAll(/ from "(\..*)"/g, (_, path: string) => ` from "${toJs(path)}"`),
-		);
-	}
+	strip(out, ["test/ledger/agent.ts"]);
 	return join(out, "test/ledger/agent.js");
 }
 

@@ -210,6 +210,7 @@ const steps = {
 		}),
 
 	reopen: fc.record({}).map((): Do => async (_paper, real) => {
+		for (const ledger of real.ledgers) ledger.close();
 		real.ledgers = [await real.open(), await real.open()];
 	}),
 };

@@ -1,0 +1,534 @@
+-- The budgets of a fleet, for PostgreSQL 13 or newer. docs/fleet.md says how to use them.
+--
+--     psql -v ON_ERROR_STOP=1 -d <database> -f fleet.sql
+--
+-- Run it as the owner of the database who may create roles, as often as you like: it keeps every budget. It makes the
+-- schema pi_turn_limit and two roles that cannot log in. Grant them to those that do:
+--
+--     pi_turn_limit_agent     joins budgets and spends of them; it cannot raise, reset or delete one
+--     pi_turn_limit_operator  reads, sets, raises, resets and deletes budgets
+--
+-- Neither has rights on the tables. The functions below run with their owner's rights and check what they are given.
+-- Amounts are whole numbers; cost is in millionths of a dollar inside, and in dollars where an operator sees it.
+
+BEGIN;
+
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'pi_turn_limit_agent') THEN
+		CREATE ROLE pi_turn_limit_agent NOLOGIN;
+	END IF;
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'pi_turn_limit_operator') THEN
+		CREATE ROLE pi_turn_limit_operator NOLOGIN;
+	END IF;
+END $$;
+
+CREATE SCHEMA IF NOT EXISTS pi_turn_limit;
+SET LOCAL search_path = pg_catalog, pi_turn_limit;
+
+CREATE TABLE IF NOT EXISTS pi_turn_limit.setup (version integer NOT NULL);
+
+DO $$
+BEGIN
+	IF EXISTS (SELECT FROM setup WHERE version > 1) THEN
+		RAISE EXCEPTION 'pi_turn_limit was set up by a newer fleet.sql than this one.';
+	END IF;
+END $$;
+
+DELETE FROM setup;
+INSERT INTO setup VALUES (1);
+
+-- caps: the creator's, by meter; null if nobody has joined.
+CREATE TABLE IF NOT EXISTS pi_turn_limit.account (
+	key text PRIMARY KEY,
+	caps jsonb,
+	touched bigint NOT NULL
+);
+
+-- held: the sum of all holds, also of those that have lapsed; holds: how many they are.
+-- counted: false for a row that only holds have made, which is gone with them for those who read it.
+CREATE TABLE IF NOT EXISTS pi_turn_limit.meter (
+	key text NOT NULL REFERENCES pi_turn_limit.account ON DELETE CASCADE,
+	meter text NOT NULL,
+	used bigint NOT NULL DEFAULT 0 CHECK (used >= 0),
+	held bigint NOT NULL DEFAULT 0 CHECK (held >= 0),
+	granted bigint NOT NULL DEFAULT 0 CHECK (granted >= 0),
+	holds integer NOT NULL DEFAULT 0 CHECK (holds >= 0),
+	counted boolean NOT NULL DEFAULT false,
+	PRIMARY KEY (key, meter)
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS pi_turn_limit.hold (
+	id text NOT NULL,
+	key text NOT NULL REFERENCES pi_turn_limit.account ON DELETE CASCADE,
+	meter text NOT NULL,
+	amount bigint NOT NULL CHECK (amount >= 0),
+	until bigint NOT NULL,
+	PRIMARY KEY (id, key, meter)
+);
+CREATE INDEX IF NOT EXISTS hold_by_lapse ON pi_turn_limit.hold (key, until);
+
+-- Ids that have been settled, or have granted; kept for a week.
+CREATE TABLE IF NOT EXISTS pi_turn_limit.done (
+	id text PRIMARY KEY,
+	at bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS done_by_age ON pi_turn_limit.done (at);
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.version() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+AS $$ SELECT version FROM setup $$;
+
+-- The ledger's clock, in milliseconds.
+CREATE OR REPLACE FUNCTION pi_turn_limit.clock() RETURNS bigint LANGUAGE sql VOLATILE
+AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.misuse(what text) RETURNS void LANGUAGE plpgsql
+AS $$ BEGIN RAISE EXCEPTION '%', what USING ERRCODE = 'invalid_parameter_value'; END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_amounts(what text, amounts jsonb) RETURNS void LANGUAGE plpgsql
+AS $$
+DECLARE
+	entry record;
+BEGIN
+	IF jsonb_typeof(amounts) IS DISTINCT FROM 'object' THEN
+		PERFORM misuse(what || ': expected amounts by meter.');
+	END IF;
+	FOR entry IN SELECT key, value FROM jsonb_each(amounts) LOOP
+		IF length(entry.key) NOT BETWEEN 1 AND 64 THEN
+			PERFORM misuse(what || ': expected names of meters of 1 to 64 characters.');
+		END IF;
+		IF jsonb_typeof(entry.value) <> 'number' THEN
+			PERFORM misuse(what || ': expected whole numbers from 0 to 1000000000000.');
+		END IF;
+		IF entry.value::numeric NOT BETWEEN 0 AND 1000000000000 OR entry.value::numeric <> trunc(entry.value::numeric) THEN
+			PERFORM misuse(what || ': expected whole numbers from 0 to 1000000000000.');
+		END IF;
+	END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_text(what text, given text) RETURNS text LANGUAGE plpgsql
+AS $$
+BEGIN
+	IF given IS NULL OR length(given) NOT BETWEEN 1 AND 1000 THEN
+		PERFORM misuse(what || ': expected text of 1 to 1000 characters.');
+	END IF;
+	RETURN given;
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_ttl(given jsonb) RETURNS bigint LANGUAGE plpgsql
+AS $$
+BEGIN
+	PERFORM check_amounts('ttl', jsonb_build_object('ttl', given));
+	IF given::numeric NOT BETWEEN 1 AND 604800000 THEN
+		PERFORM misuse('ttl: expected milliseconds from 1 to a week.');
+	END IF;
+	RETURN given::bigint;
+END $$;
+
+-- In another isolation level a transaction does not see what others have spent since it began.
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_isolation() RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'expected the isolation level read committed.' USING ERRCODE = 'TL002';
+	END IF;
+END $$;
+
+-- The keys of the accounts, in their order. A day without a date is the one in which the id holds something, or today.
+CREATE OR REPLACE FUNCTION pi_turn_limit.locate(accounts jsonb, now bigint, hold_id text) RETURNS text[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+	account jsonb;
+	day text;
+	today text;
+	keys text[] := '{}';
+BEGIN
+	IF jsonb_typeof(accounts) IS DISTINCT FROM 'array' OR jsonb_array_length(accounts) > 100 THEN
+		PERFORM misuse('accounts: expected a list of at most 100.');
+	END IF;
+	FOR account IN SELECT value FROM jsonb_array_elements(accounts) LOOP
+		PERFORM check_amounts('caps', account -> 'caps');
+		CASE account ->> 'scope'
+			WHEN 'fleet', 'tree' THEN
+				keys := keys || ((account ->> 'scope') || ' ' || check_text('name', account ->> 'name'));
+			WHEN 'day' THEN
+				IF account ->> 'date' !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' THEN
+					PERFORM misuse('date: expected YYYY-MM-DD.');
+				END IF;
+				day := 'day ' || check_text('zone', account ->> 'zone') || ' ';
+				today := to_char(to_timestamp(now / 1000.0) AT TIME ZONE (account ->> 'zone'), 'YYYY-MM-DD');
+				keys := keys || (day || coalesce(
+					account ->> 'date',
+					(SELECT substr(key, length(day) + 1) FROM hold WHERE id = hold_id AND starts_with(key, day) LIMIT 1),
+					today));
+			ELSE
+				PERFORM misuse('scope: expected fleet, day or tree.');
+		END CASE;
+	END LOOP;
+	IF (SELECT count(DISTINCT key) FROM unnest(keys) AS key) < cardinality(keys) THEN
+		PERFORM misuse('accounts: expected each account once.');
+	END IF;
+	RETURN keys;
+END $$;
+
+-- Makes the accounts that are missing, and says how many have caps. Locks in one order, so that two operations never wait
+-- for each other.
+CREATE OR REPLACE FUNCTION pi_turn_limit.lock_accounts(keys text[], now bigint) RETURNS bigint LANGUAGE plpgsql
+AS $$
+DECLARE
+	present bigint;
+	joined bigint;
+BEGIN
+	SELECT count(*), count(caps) INTO present, joined
+	FROM (SELECT caps FROM account WHERE key = ANY (keys) ORDER BY key FOR NO KEY UPDATE) AS locked;
+	IF present = cardinality(keys) THEN
+		RETURN joined;
+	END IF;
+	INSERT INTO account (key, touched) SELECT key, now FROM unnest(keys) AS key ORDER BY key ON CONFLICT DO NOTHING;
+	RETURN lock_accounts(keys, now);
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_joined(accounts jsonb, keys text[]) RETURNS void LANGUAGE plpgsql
+AS $$
+DECLARE
+	missing text;
+BEGIN
+	SELECT given.key INTO missing
+	FROM unnest(keys) WITH ORDINALITY AS given (key, n) LEFT JOIN account USING (key)
+	WHERE accounts -> (n::integer - 1) ->> 'scope' <> 'day' AND caps IS NULL
+	ORDER BY n LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION '%', missing USING ERRCODE = 'TL001';
+	END IF;
+END $$;
+
+-- What each account's reader sees: every meter that has a cap or a count. Not in SQL alone, which is planned anew for
+-- every call.
+CREATE OR REPLACE FUNCTION pi_turn_limit.readings(accounts jsonb, keys text[], now bigint) RETURNS jsonb LANGUAGE plpgsql
+AS $$
+BEGIN
+	RETURN (
+		SELECT coalesce(jsonb_agg(jsonb_build_object('key', given.key, 'meters', (
+			SELECT coalesce(jsonb_object_agg(sums.meter, jsonb_build_object(
+				'used', sums.used,
+				'held', sums.held,
+				'cap', coalesce(to_jsonb(
+					least((reader.caps ->> sums.meter)::bigint, (account.caps ->> sums.meter)::bigint) + sums.granted),
+					'"unlimited"'))), '{}')
+			FROM (
+				SELECT parts.meter, sum(parts.used)::bigint AS used, sum(parts.held)::bigint AS held,
+					sum(parts.granted)::bigint AS granted
+				FROM (
+					SELECT m.meter, m.used, m.held, m.granted FROM meter AS m
+					WHERE m.key = given.key AND (m.counted OR m.holds > 0)
+					UNION ALL SELECT h.meter, h.amount, -h.amount, 0 FROM hold AS h
+					WHERE h.key = given.key AND h.until <= readings.now
+					UNION ALL SELECT jsonb_object_keys(reader.caps || coalesce(account.caps, '{}')), 0, 0, 0
+				) AS parts
+				GROUP BY parts.meter
+			) AS sums
+		)) ORDER BY given.n), '[]')
+		FROM unnest(keys) WITH ORDINALITY AS given (key, n)
+		CROSS JOIN LATERAL (SELECT accounts -> (given.n::integer - 1) -> 'caps' AS caps) AS reader
+		LEFT JOIN account ON account.key = given.key
+	);
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.release(hold_id text) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+	WITH gone AS (DELETE FROM hold WHERE id = hold_id RETURNING key, meter, amount)
+	UPDATE meter SET held = meter.held - gone.amount, holds = meter.holds - 1
+	FROM gone WHERE meter.key = gone.key AND meter.meter = gone.meter;
+END $$;
+
+-- False if the id has been done. Forgets a few that are older than a week, more than come in.
+CREATE OR REPLACE FUNCTION pi_turn_limit.finish(done_id text, now bigint) RETURNS boolean LANGUAGE plpgsql
+AS $$
+BEGIN
+	INSERT INTO done (id, at) VALUES (done_id, now) ON CONFLICT DO NOTHING;
+	IF NOT FOUND THEN
+		RETURN false;
+	END IF;
+	DELETE FROM done WHERE id IN (
+		SELECT id FROM done WHERE at < now - 604800000 ORDER BY at LIMIT 3 FOR UPDATE SKIP LOCKED);
+	RETURN true;
+END $$;
+
+-- A hold that lapsed a week ago will not be settled any more: it stays charged, and its row goes.
+CREATE OR REPLACE FUNCTION pi_turn_limit.charge_lost(account_key text, now bigint) RETURNS void LANGUAGE plpgsql
+AS $$
+DECLARE
+	lost record;
+BEGIN
+	FOR lost IN SELECT id, meter, amount FROM hold WHERE key = account_key AND until < now - 604800000 LIMIT 1000 LOOP
+		DELETE FROM hold WHERE id = lost.id AND key = account_key AND meter = lost.meter;
+		UPDATE meter SET used = used + lost.amount, held = held - lost.amount, holds = holds - 1, counted = true
+		WHERE key = account_key AND meter = lost.meter;
+		INSERT INTO done (id, at) VALUES (lost.id, now) ON CONFLICT DO NOTHING;
+	END LOOP;
+END $$;
+
+-- What agents may call: one function per operation of src/ledger/port.ts. The readings of a new hold are those before it.
+-- Plans are made once per connection, since making one takes longer than carrying it out; so they must not depend on how
+-- little the tables hold by then. Who waits for a lock gives up soon and asks again, because a server with hundreds that
+-- wait is busy with them alone.
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_join(request jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	now bigint := clock();
+	keys text[] := locate(request -> 'accounts', now, NULL);
+BEGIN
+	PERFORM check_isolation();
+	PERFORM lock_accounts(keys, now);
+	PERFORM charge_lost(key, now) FROM unnest(keys) AS key;
+	UPDATE account SET caps = request -> 'accounts' -> (n::integer - 1) -> 'caps'
+	FROM unnest(keys) WITH ORDINALITY AS given (key, n)
+	WHERE account.key = given.key AND caps IS NULL AND request -> 'accounts' -> (n::integer - 1) ->> 'scope' <> 'day';
+	RETURN jsonb_build_object('readings', readings(request -> 'accounts', keys, now));
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_reserve(request jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	now bigint := clock();
+	hold_id text := check_text('id', request ->> 'id');
+	ttl bigint := check_ttl(request -> 'ttl');
+	accounts jsonb := request -> 'accounts';
+	amounts jsonb := request -> 'amounts';
+	keys text[] := locate(accounts, now, hold_id);
+	current jsonb;
+	refusal jsonb;
+BEGIN
+	PERFORM check_isolation();
+	PERFORM check_amounts('amounts', amounts);
+	IF cardinality(keys) = 0 OR amounts = '{}' THEN
+		PERFORM misuse('reserve: expected at least one account and one meter.');
+	END IF;
+	IF lock_accounts(keys, now) < cardinality(keys) THEN
+		PERFORM check_joined(accounts, keys);
+	END IF;
+	current := readings(accounts, keys, now);
+	IF EXISTS (SELECT FROM hold WHERE id = hold_id) THEN
+		RETURN jsonb_build_object('granted', true, 'readings', current);
+	END IF;
+	IF EXISTS (SELECT FROM done WHERE id = hold_id) THEN
+		PERFORM misuse('reserve: the id has been settled.');
+	END IF;
+	-- Full is a meter whose cap is reached, or would be exceeded while others hold something. The outermost comes first.
+	SELECT jsonb_build_object('granted', false, 'readings', current, 'full', n - 1,
+		'meters', jsonb_agg(meter), 'spent', bool_or(used >= cap))
+	INTO refusal
+	FROM (
+		SELECT n, meter, (balance ->> 'used')::bigint AS used, (balance ->> 'held')::bigint AS held,
+			(balance ->> 'cap')::bigint AS cap, coalesce((amounts ->> meter)::bigint, 0) AS amount
+		FROM jsonb_array_elements(current) WITH ORDINALITY AS one (reading, n),
+			jsonb_each(reading -> 'meters') AS each (meter, balance)
+		WHERE balance -> 'cap' <> '"unlimited"'
+	) AS capped
+	WHERE used + held >= cap OR (held > 0 AND used + held + amount > cap)
+	GROUP BY n
+	ORDER BY array_position(ARRAY['fleet', 'day', 'tree'], accounts -> (n::integer - 1) ->> 'scope'), n
+	LIMIT 1;
+	IF FOUND THEN
+		RETURN refusal;
+	END IF;
+	INSERT INTO meter (key, meter, held, holds)
+	SELECT key, amount.meter, amount.value::bigint, 1
+	FROM unnest(keys) AS key, jsonb_each_text(amounts) AS amount (meter, value)
+	ON CONFLICT (key, meter) DO UPDATE SET held = meter.held + excluded.held, holds = meter.holds + 1;
+	INSERT INTO hold (id, key, meter, amount, until)
+	SELECT hold_id, key, amount.meter, amount.value::bigint, now + ttl
+	FROM unnest(keys) AS key, jsonb_each_text(amounts) AS amount (meter, value);
+	RETURN jsonb_build_object('granted', true, 'isNew', true, 'readings', current);
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_settle(request jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	now bigint := clock();
+	hold_id text := check_text('id', request ->> 'id');
+	amounts jsonb := request -> 'amounts';
+	keys text[] := locate(request -> 'accounts', now, hold_id);
+BEGIN
+	PERFORM check_isolation();
+	PERFORM check_amounts('amounts', amounts);
+	PERFORM lock_accounts(keys, now);
+	IF finish(hold_id, now) THEN
+		UPDATE account SET touched = now WHERE key = ANY (keys) AND touched < now - 3600000;
+		INSERT INTO meter (key, meter, used, counted)
+		SELECT key, amount.meter, amount.value::bigint, true
+		FROM unnest(keys) AS key, jsonb_each_text(amounts) AS amount (meter, value)
+		ON CONFLICT (key, meter) DO UPDATE SET used = meter.used + excluded.used, counted = true;
+		PERFORM release(hold_id);
+	END IF;
+	RETURN jsonb_build_object('readings', readings(request -> 'accounts', keys, now));
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_renew(request jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	ttl bigint := check_ttl(request -> 'ttl');
+BEGIN
+	UPDATE hold SET until = greatest(until, clock() + ttl)
+	WHERE id IN (SELECT jsonb_array_elements_text(request -> 'ids'));
+	RETURN '{}';
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_read(request jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '500ms' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	now bigint := clock();
+	keys text[] := locate(request -> 'accounts', now, NULL);
+BEGIN
+	PERFORM check_joined(request -> 'accounts', keys);
+	RETURN jsonb_build_object('readings', readings(request -> 'accounts', keys, now));
+END $$;
+
+-- What operators may call as well.
+
+-- On top of the cap, or of what is used where that is more.
+CREATE OR REPLACE FUNCTION pi_turn_limit.ledger_raise(request jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	now bigint := clock();
+	grant_id text := check_text('id', request ->> 'id');
+	accounts jsonb := request -> 'accounts';
+	amounts jsonb := request -> 'amounts';
+	keys text[] := locate(accounts, now, NULL);
+BEGIN
+	PERFORM check_isolation();
+	PERFORM check_amounts('by', amounts);
+	PERFORM lock_accounts(keys, now);
+	PERFORM check_joined(accounts, keys);
+	IF finish(grant_id, now) THEN
+		INSERT INTO meter (key, meter, granted, counted)
+		SELECT reading ->> 'key', amount.meter, amount.value::bigint + CASE
+			WHEN coalesce(balance -> 'cap', '"unlimited"') = '"unlimited"' THEN 0
+			ELSE greatest(0, (balance ->> 'used')::bigint - (balance ->> 'cap')::bigint) END, true
+		FROM jsonb_array_elements(readings(accounts, keys, now)) AS one (reading),
+			jsonb_each_text(amounts) AS amount (meter, value),
+			LATERAL (SELECT reading -> 'meters' -> amount.meter) AS its (balance)
+		ON CONFLICT (key, meter) DO UPDATE SET granted = meter.granted + excluded.granted, counted = true;
+	END IF;
+	RETURN jsonb_build_object('readings', readings(accounts, keys, now));
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.amounts_of(turns bigint, cost numeric, tokens bigint) RETURNS jsonb LANGUAGE sql
+AS $$ SELECT jsonb_strip_nulls(jsonb_build_object('turns', turns, 'cost', round(cost * 1000000)::bigint, 'tokens', tokens)) $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_budget(account text) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+	PERFORM FROM account AS known WHERE key = 'fleet ' || check_budget.account FOR NO KEY UPDATE;
+	IF NOT FOUND THEN
+		PERFORM misuse('There is no budget ' || quote_literal(account) || '.');
+	END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.budgets()
+RETURNS TABLE (account text, meter text, used numeric, held numeric, cap numeric, last_used timestamptz)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+AS $$
+	SELECT substr(key, 7), each.meter, (balance ->> 'used')::bigint / unit, (balance ->> 'held')::bigint / unit,
+		nullif(balance ->> 'cap', 'unlimited')::bigint / unit, to_timestamp(touched / 1000)
+	FROM account
+	LEFT JOIN LATERAL jsonb_each(readings('[{"caps": {}}]', ARRAY[key], clock()) -> 0 -> 'meters')
+		AS each (meter, balance) ON true
+	CROSS JOIN LATERAL (SELECT CASE each.meter WHEN 'cost' THEN 1000000.0 ELSE 1 END) AS its (unit)
+	WHERE starts_with(key, 'fleet ')
+	ORDER BY 1, 2
+$$;
+
+-- Makes a budget, or gives one new caps; a meter that is left out is unlimited. What was used stays.
+CREATE OR REPLACE FUNCTION pi_turn_limit.set_budget(
+	account text, turns bigint DEFAULT NULL, cost numeric DEFAULT NULL, tokens bigint DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	new_caps jsonb := amounts_of(turns, cost, tokens);
+	account_key text := 'fleet ' || check_text('account', account);
+BEGIN
+	PERFORM check_amounts('caps', new_caps);
+	PERFORM lock_accounts(ARRAY[account_key], clock());
+	UPDATE account AS known SET caps = new_caps WHERE key = account_key;
+	UPDATE meter SET granted = 0 WHERE key = account_key;
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.raise_budget(
+	account text, turns bigint DEFAULT NULL, cost numeric DEFAULT NULL, tokens bigint DEFAULT NULL
+) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+AS $$
+	SELECT ledger_raise(jsonb_build_object('id', 'operator ' || gen_random_uuid(),
+		'accounts', jsonb_build_array(jsonb_build_object('scope', 'fleet', 'name', account, 'caps', '{}'::jsonb)),
+		'amounts', amounts_of(turns, cost, tokens)))
+$$;
+
+-- Nothing is used and nothing was granted any more. What is in flight stays held, and is charged when it is settled.
+CREATE OR REPLACE FUNCTION pi_turn_limit.reset_budget(account text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+	now bigint := clock();
+	lost text;
+BEGIN
+	PERFORM check_budget(account);
+	FOR lost IN SELECT DISTINCT id FROM hold WHERE key = 'fleet ' || account AND until <= now LOOP
+		PERFORM finish(lost, now), release(lost);
+	END LOOP;
+	UPDATE meter SET used = 0, granted = 0 WHERE key = 'fleet ' || account;
+END $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.delete_budget(account text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+BEGIN
+	PERFORM check_budget(account);
+	DELETE FROM account AS known WHERE key = 'fleet ' || delete_budget.account;
+END $$;
+
+REVOKE ALL ON SCHEMA pi_turn_limit FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA pi_turn_limit FROM PUBLIC, pi_turn_limit_agent, pi_turn_limit_operator;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pi_turn_limit FROM PUBLIC, pi_turn_limit_agent, pi_turn_limit_operator;
+
+GRANT USAGE ON SCHEMA pi_turn_limit TO pi_turn_limit_agent, pi_turn_limit_operator;
+GRANT EXECUTE ON FUNCTION
+	pi_turn_limit.version(),
+	pi_turn_limit.ledger_join(jsonb),
+	pi_turn_limit.ledger_reserve(jsonb),
+	pi_turn_limit.ledger_settle(jsonb),
+	pi_turn_limit.ledger_renew(jsonb),
+	pi_turn_limit.ledger_read(jsonb)
+TO pi_turn_limit_agent;
+GRANT EXECUTE ON FUNCTION
+	pi_turn_limit.version(),
+	pi_turn_limit.ledger_read(jsonb),
+	pi_turn_limit.ledger_raise(jsonb),
+	pi_turn_limit.budgets(),
+	pi_turn_limit.set_budget(text, bigint, numeric, bigint),
+	pi_turn_limit.raise_budget(text, bigint, numeric, bigint),
+	pi_turn_limit.reset_budget(text),
+	pi_turn_limit.delete_budget(text)
+TO pi_turn_limit_operator;
+
+COMMIT;

@@ -1,0 +1,198 @@
+/**
+ * The budget of a fleet: `"budget": { "at": "postgres://…", "account": "ticket-42", "maxCost": 20 }` in the user's file,
+ * or variables. A budget that is set and wrong cannot be used, and whoever asks for it is stopped: a run without it
+ * could spend without bound.
+ */
+import { statSync } from "node:fs";
+import { METERS } from "../core/meters.ts";
+import { quote } from "../core/text.ts";
+import { isObject, readObject } from "./places.ts";
+
+/** Holds the address; the others are named after it. */
+const VARIABLE = "PI_TURN_LIMIT_BUDGET";
+
+/** In place of the address, for the processes that inherit the variable. */
+const TAKEN = "taken";
+
+/** The meters that a fleet shares, by their keys; the text behind `PI_TURN_LIMIT_BUDGET_`. */
+const CAPS = { maxTurns: "turns", maxCost: "cost", maxTokens: "tokens" } as const;
+
+/** By meter, as the core counts. */
+export type Caps = Readonly<Partial<Record<(typeof CAPS)[keyof typeof CAPS], number>>>;
+
+export interface Budget {
+	/** Where the ledger is. A function, because it holds a password. */
+	readonly at: () => string;
+	readonly account: string;
+	readonly caps: Caps;
+	/** For each calendar day of the zone. */
+	readonly daily: Caps;
+	readonly zone: string;
+}
+
+export type BudgetFound =
+	| { readonly kind: "none" }
+	| { readonly kind: "budget"; readonly budget: Budget }
+	/** `why` is a sentence for each thing that is wrong; none of them shows the address. */
+	| { readonly kind: "unusable"; readonly why: readonly string[] };
+
+export type Environment = Record<string, string | undefined>;
+
+/**
+ * The address that the variable holds, taken out of the environment before a tool can inherit it. `kept` is where a
+ * process keeps it, since it can be taken once only.
+ */
+export function takeAddress(env: Environment, kept: { address?: string }): string | undefined {
+	const text = env[VARIABLE]?.trim();
+	if (!text || text === TAKEN) return kept.address;
+	env[VARIABLE] = TAKEN;
+	return (kept.address = text);
+}
+
+/** `path`: the user's file. `address`: what `takeAddress` has given. */
+export function readBudget(path: string, shownAs: string, env: Environment, address: string | undefined): BudgetFound {
+	const given = fromFile(path);
+	const caps = Object.fromEntries(Object.entries(CAPS).map(([key, meter]) => [key, `_${meter.toUpperCase()}`]));
+	const variable = (name: string): unknown => env[VARIABLE + name]?.trim() || undefined;
+	const pick = (names: Readonly<Record<string, string>>, from: unknown, object: string, prefix = ""): Given =>
+		Object.fromEntries(
+			Object.entries(names).map(([key, name]) => {
+				const value = variable(prefix + name);
+				const inFile = isObject(from) ? from[key] : undefined;
+				const where = value === undefined ? `${object}.${key} in ${shownAs}` : VARIABLE + prefix + name;
+				return [key, { value: value ?? inFile, where }];
+			}),
+		);
+	const reader = new Reader();
+	const account = pick({ account: "_ACCOUNT", zone: "_ZONE" }, given, "budget");
+	const total = pick(caps, given, "budget");
+	const daily = pick(caps, isObject(given) ? given["day"] : undefined, "budget.day", "_DAY");
+	const isSet = [account, total, daily].some((each) => Object.values(each).some(({ value }) => value !== undefined));
+	const isTaken = env[VARIABLE] === TAKEN;
+	if (given === undefined && address === undefined && !isTaken && !isSet) return { kind: "none" };
+	reader.shape(given, shownAs);
+	const at = address ?? reader.address(given, path, shownAs, isTaken);
+	const budget = {
+		at: () => at,
+		account: reader.account(account["account"]),
+		zone: reader.zone(account["zone"]),
+		caps: reader.caps(total),
+		daily: reader.caps(daily),
+	};
+	return reader.wrong.length > 0 ? { kind: "unusable", why: reader.wrong } : { kind: "budget", budget };
+}
+
+/** What a project's file says of a budget, if it says anything: it cannot name one. */
+export function refuseInProject(content: Readonly<Record<string, unknown>>, shownAs: string): readonly string[] {
+	return "budget" in content ? [`A project file cannot set a budget; ignoring budget in ${shownAs}.`] : [];
+}
+
+/** The accounts of a fleet's ledger, from the outermost: the budget as a whole, and that of the day that `now` is in. */
+export function accountsOf(
+	{ account, caps, daily, zone }: Budget,
+	now: number,
+): readonly { readonly scope: "fleet"; readonly name: string; readonly caps: Caps }[] {
+	const isDaily = Object.keys(daily).length > 0;
+	const total = { scope: "fleet", name: account, caps } as const;
+	const today = { scope: "fleet", name: `${account} ${dateIn(zone, now)}`, caps: daily } as const;
+	if (!isDaily) return [total];
+	return Object.keys(caps).length > 0 ? [total, today] : [today];
+}
+
+function dateIn(zone: string, now: number): string {
+	return new Intl.DateTimeFormat("sv", { timeZone: zone, dateStyle: "short" }).format(now);
+}
+
+/** Undefined if the file has none; a file that cannot be read is reported with the other settings. */
+function fromFile(path: string): unknown {
+	try {
+		return readObject(path)["budget"];
+	} catch {
+		return undefined;
+	}
+}
+
+type Given = Readonly<Record<string, { readonly value: unknown; readonly where: string }>>;
+
+const KNOWN = ["at", "account", "zone", "day", ...Object.keys(CAPS)];
+
+/** Reads values, and notes what is wrong with them. */
+class Reader {
+	readonly wrong: string[] = [];
+
+	#expect(where: string, expected: string, got: string): void {
+		this.wrong.push(`${where}: expected ${expected}, got ${got}. The budget cannot be used.`);
+	}
+
+	shape(given: unknown, shownAs: string): void {
+		if (given === undefined) return;
+		// Not what it holds, which may be the address.
+		if (!isObject(given)) return this.#expect(`budget in ${shownAs}`, "an object", typeof given);
+		const { day } = given;
+		if (day !== undefined && !isObject(day)) this.#expect(`budget.day in ${shownAs}`, "an object", quote(day));
+		const unknown = [
+			...Object.keys(given).filter((key) => !KNOWN.includes(key)),
+			...(isObject(day) ? Object.keys(day).filter((key) => !Object.hasOwn(CAPS, key)) : []),
+		];
+		if (unknown.length > 0)
+			this.#expect(`budget in ${shownAs}`, KNOWN.join(", "), unknown.map((key) => quote(key)).join(", "));
+	}
+
+	address(given: unknown, path: string, shownAs: string, isTaken: boolean): string {
+		const where = `budget.at in ${shownAs}`;
+		const at = isObject(given) ? given["at"] : undefined;
+		if (at === undefined && isTaken) {
+			const expected = `an address, since ${VARIABLE} is not passed on to the agents that an agent starts`;
+			this.#expect(where, expected, "nothing");
+		} else if (at === undefined) this.#expect(where, `an address there or in ${VARIABLE}`, "nothing");
+		else if (typeof at !== "string" || at.trim() === "") this.#expect(where, "an address", `a ${typeof at}`);
+		else {
+			const mode = exposure(path);
+			if (mode !== undefined) this.#expect(where, "a file of yours that only you can read (chmod 600)", mode);
+		}
+		return String(at);
+	}
+
+	account(given: Given[string] | undefined): string {
+		const name = given?.value;
+		const isName = typeof name === "string" && /^[^\p{Cc}]{1,200}$/u.test(name.trim());
+		if (!isName) this.#expect(given?.where ?? "", "a name", name === undefined ? "nothing" : quote(name));
+		return String(name).trim();
+	}
+
+	zone(given: Given[string] | undefined): string {
+		const zone = given?.value ?? "UTC";
+		try {
+			return new Intl.DateTimeFormat("en", { timeZone: zone as string }).resolvedOptions().timeZone;
+		} catch {
+			this.#expect(given?.where ?? "", "a time zone such as Europe/Berlin", quote(zone));
+			return "UTC";
+		}
+	}
+
+	caps(given: Given): Caps {
+		const caps = Object.entries(CAPS).flatMap(([key, meter]) => {
+			const { value, where } = given[key] ?? {};
+			if (value === undefined || value === "unlimited") return [];
+			const { unit } = METERS[meter];
+			const cap = unit.read(typeof value === "string" ? unit.parse(value) : value);
+			if (cap === undefined || cap > MOST) {
+				this.#expect(where ?? "", `${unit.expected}, or unlimited`, quote(value));
+				return [];
+			}
+			return [[meter, cap]];
+		});
+		return Object.fromEntries(caps) as Caps;
+	}
+}
+
+/** The largest cap that a ledger takes. */
+const MOST = 1e12;
+
+/** Who else could read the file; undefined if nobody can. Windows has no modes. */
+function exposure(path: string): string | undefined {
+	if (process.platform === "win32") return undefined;
+	const { mode, uid } = statSync(path);
+	if (process.getuid !== undefined && uid !== process.getuid()) return "one of somebody else";
+	return (mode & 0o077) === 0 ? undefined : `mode ${(mode & 0o777).toString(8)}`;
+}

@@ -1,0 +1,235 @@
+/** Whatever happens to the server or on the way to it: closed in time, said, and recovered. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { suite, test, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { openPostgres } from "../../src/ledger/postgres.ts";
+import { defer } from "../harness/wait.ts";
+import { balance, fault, fleet, TTL } from "../ledger/world.ts";
+import { database, type Database } from "./database.ts";
+import { said } from "./said.ts";
+import { Proxy } from "./proxy.ts";
+
+interface Scene {
+	readonly base: Database;
+	readonly proxy: Proxy;
+	/** The address of an agent, by way of the proxy. */
+	readonly address: string;
+}
+
+async function scene(t: TestContext): Promise<Scene> {
+	const base = await database(t);
+	const proxy = await Proxy.make(t, Number(new URL(base.address("agent")).port || 5432));
+	return { base, proxy, address: base.address("agent", proxy.port) };
+}
+
+/** A budget of three turns that an agent has joined by way of the proxy. */
+async function joined(t: TestContext, deadline?: number) {
+	const { base, proxy, address } = await scene(t);
+	const ledger = await base.open(t, { address, ...(deadline === undefined ? {} : { deadline }) });
+	await ledger.join(fleet({ turns: 3 }));
+	const direct = await base.open(t);
+	const counted = (): ReturnType<typeof balance> => balance(direct, fleet());
+	return { base, proxy, ledger, counted, reserve: (id: string) => ledger.reserve(id, [fleet()], { turns: 1 }, TTL) };
+}
+
+suite("a server that is not there when it is first needed", () => {
+	test("because nothing listens is reported at once, and found when it is there", async (t) => {
+		const { base, proxy, address } = await scene(t);
+		await proxy.refuse();
+		await assert.rejects(
+			openPostgres({ address }),
+			said(base, "unreachable", /^The budget at 127\.0\.0\.1\/\w+ cannot be reached: nothing listens there\.$/),
+		);
+		await proxy.restore();
+		await (await base.open(t, { address })).join(fleet());
+	});
+
+	test("because its host is unknown is reported", async (t) => {
+		const { base, address } = await scene(t);
+		const unknown = address.replace(/127\.0\.0\.1:\d+/, "nowhere.invalid");
+		await assert.rejects(
+			openPostgres({ address: unknown }),
+			said(base, "unreachable", /nowhere\.invalid\/\w+ cannot be reached: its host is unknown/),
+		);
+	});
+
+	for (const tls of ["", "?sslmode=disable", "?sslmode=require"]) {
+		test(`because it is frozen is reported after the deadline ${tls}`, async (t) => {
+			const { base, proxy, address } = await scene(t);
+			proxy.set("frozen");
+			await assert.rejects(
+				openPostgres({ address: address + tls, deadline: 300 }),
+				said(base, "unreachable", /did not answer within 0\.3 s\.$/),
+			);
+		});
+	}
+
+	test("because it hangs up is reported, and is not tried again and again", async (t) => {
+		const { base, proxy, address } = await scene(t);
+		proxy.set("cut");
+		await assert.rejects(openPostgres({ address }), said(base, "unreachable", /the connection was lost/));
+		assert.equal(proxy.accepted, 1);
+	});
+});
+
+suite("a server that goes away", () => {
+	test("frozen closes every operation within the deadline, and the next one after it works", async (t) => {
+		const { base, proxy, ledger, counted, reserve } = await joined(t, 1500);
+		proxy.set("frozen");
+		const operations = [
+			ledger.join(fleet()),
+			reserve("a"),
+			ledger.settle("b", [fleet()], { turns: 1 }),
+			ledger.renew(["a"], TTL),
+			ledger.read([fleet()]),
+		];
+		const late = said(base, "unreachable", /did not answer within 1\.5 s\.$/);
+		await Promise.all(operations.map((operation) => assert.rejects(operation, late)));
+		proxy.set("open");
+		assert.ok((await reserve("c")).granted);
+		assert.ok(((await counted())?.[1] ?? 0) >= 1);
+	});
+
+	test("after it counted and before it answered: the repetition with the same id counts once", async (t) => {
+		const { base, proxy, ledger, counted, reserve } = await joined(t, 2000);
+		proxy.set("deaf");
+		await assert.rejects(reserve("a"), said(base, "unreachable", /did not answer/));
+		assert.deepEqual(await counted(), [0, 1, 3]);
+		proxy.set("open");
+		assert.ok((await reserve("a")).granted);
+		assert.deepEqual(await counted(), [0, 1, 3]);
+		for (let i = 0; i < 2; i++) await ledger.settle("a", [fleet()], { turns: 1 });
+		assert.deepEqual(await counted(), [1, 0, 3]);
+	});
+
+	test("in the middle of an operation is found again, and the operation counts once", async (t) => {
+		const { proxy, counted, reserve } = await joined(t);
+		proxy.set("hangs up");
+		const reserved = reserve("a");
+		await proxy.swallows();
+		proxy.set("open");
+		assert.ok((await reserved).granted);
+		assert.deepEqual(await counted(), [0, 1, 3]);
+	});
+
+	test("between two operations is found again, and nobody hears of it", async (t) => {
+		const { proxy, counted, reserve } = await joined(t);
+		await reserve("a");
+		proxy.set("cut");
+		proxy.set("open");
+		assert.ok((await reserve("b")).granted);
+		assert.deepEqual(await counted(), [0, 2, 3]);
+	});
+
+	test("for a moment is waited for", async (t) => {
+		const { proxy, reserve } = await joined(t);
+		proxy.set("cut");
+		const tried = proxy.accepts(3);
+		const reserved = reserve("a");
+		await tried;
+		proxy.set("open");
+		assert.ok((await reserved).granted);
+	});
+
+	test("for longer is reported, and what was not counted is counted later", async (t) => {
+		const { base, proxy, ledger, counted } = await joined(t, 2000);
+		await proxy.refuse();
+		const settle = (): Promise<unknown> => ledger.settle("a", [fleet()], { turns: 2 });
+		await assert.rejects(settle(), said(base, "unreachable", /nothing listens there/));
+		await proxy.restore();
+		await settle();
+		assert.deepEqual(await counted(), [2, 0, 3]);
+	});
+
+	test("without a word to the connection is refused after the ledger is closed", async (t) => {
+		const { proxy, ledger, reserve } = await joined(t);
+		proxy.set("frozen");
+		const waiting = reserve("a");
+		ledger.close();
+		await assert.rejects(waiting, fault("closed"));
+		await assert.rejects(reserve("b"), fault("closed"));
+	});
+});
+
+suite("a database that cannot be used", () => {
+	const file = /\/sql\/fleet\.sql$/;
+
+	test("says that the password is wrong", async (t) => {
+		const base = await database(t);
+		const address = base.address("agent").replace(base.password, "another");
+		const denied = /^The budget at [\w.]+\/\w+ refuses the user or the password\.$/;
+		await assert.rejects(openPostgres({ address }), said(base, "denied", denied));
+	});
+
+	test("says that it is not set up, and how to mend that", async (t) => {
+		const base = await database(t, { setUp: false });
+		const address = base.address("agent");
+		const missing = said(base, "unsuited", /is not set up\. Run: psql .* -d \w+ -f /, file);
+		await assert.rejects(openPostgres({ address }), missing);
+	});
+
+	test("says that its set-up is older, and how to mend that", async (t) => {
+		const base = await database(t);
+		await base.sql`UPDATE pi_turn_limit.setup SET version = 0`;
+		const older = said(base, "unsuited", /has version 0 of the set-up, expected 1\. Run: psql /, file);
+		await assert.rejects(openPostgres({ address: base.address("agent") }), older);
+	});
+
+	test("says that its set-up is newer", async (t) => {
+		const base = await database(t);
+		await base.sql`UPDATE pi_turn_limit.setup SET version = 2`;
+		const newer = said(base, "unsuited", /has version 2 of the set-up, expected 1\. Update pi-turn-limit/);
+		await assert.rejects(openPostgres({ address: base.address("agent") }), newer);
+	});
+
+	test("says that a function is gone since it was opened", async (t) => {
+		const { base, reserve } = await joined(t);
+		await base.sql`DROP FUNCTION pi_turn_limit.ledger_reserve`;
+		await assert.rejects(reserve("a"), said(base, "unsuited", /is not set up\. Run: psql /, file));
+	});
+
+	test("says that its user has no rights", async (t) => {
+		const base = await database(t);
+		const denied = said(base, "denied", /has granted its user no rights: GRANT pi_turn_limit_agent TO that user\.$/);
+		await assert.rejects(openPostgres({ address: base.address("stranger") }), denied);
+	});
+
+	test("says that there is no such database", async (t) => {
+		const base = await database(t);
+		const address = base.address("agent").replace(base.name, "pi_fleet_none");
+		await assert.rejects(openPostgres({ address }), said(base, "unsuited", /pi_fleet_none does not exist/));
+	});
+
+	test("says that others keep an account locked", async (t) => {
+		const { base, reserve, counted } = await joined(t, 2000);
+		await base.sql.begin(async (locking) => {
+			await locking`SELECT FROM pi_turn_limit.account FOR UPDATE`;
+			await assert.rejects(reserve("a"), said(base, "locked", /is locked by others\.$/));
+		});
+		assert.ok((await reserve("a")).granted);
+		assert.deepEqual(await counted(), [0, 1, 3]);
+	});
+
+	test("says that its isolation level would over-grant", async (t) => {
+		const { base, proxy, reserve } = await joined(t);
+		await base.sql.unsafe(`ALTER DATABASE ${base.name} SET default_transaction_isolation = 'repeatable read'`);
+		proxy.set("cut");
+		proxy.set("open");
+		await assert.rejects(reserve("a"), said(base, "unsuited", /default_transaction_isolation/));
+	});
+});
+
+test("an idle ledger does not keep its process alive", async (t) => {
+	const base = await database(t);
+	const module = new URL("../../src/ledger/postgres.ts", import.meta.url).href;
+	const program = `
+		import { openPostgres } from ${JSON.stringify(module)};
+		const ledger = await openPostgres({ address: process.argv[1] });
+		await ledger.join({ scope: "fleet", name: "f", caps: {} });
+		console.log("joined");`;
+	const args = ["--input-type=module", "--eval", program, base.address("agent")];
+	const running = promisify(execFile)(process.execPath, args);
+	defer(t, () => running.child.kill());
+	assert.equal((await running).stdout, "joined\n");
+});

@@ -1,0 +1,227 @@
+/** What the roles of sql/fleet.sql may do, tried by SQL. */
+import assert from "node:assert/strict";
+import { suite, test, type TestContext } from "node:test";
+import { fault, fleet, TTL } from "../ledger/world.ts";
+import { database, type Database, SETUP } from "./database.ts";
+import { said } from "./said.ts";
+
+/** A budget of three turns and two dollars, of which a turn and half a dollar are spent and a turn is held. */
+async function spent(t: TestContext): Promise<Database> {
+	const base = await database(t);
+	const ledger = await base.open(t, { address: base.address("agent") });
+	await ledger.join(fleet({ turns: 3, cost: 2_000_000 }));
+	await ledger.settle("spent", [fleet()], { turns: 1, cost: 500_000 });
+	await ledger.reserve("held", [fleet()], { turns: 1 }, TTL);
+	return base;
+}
+
+/** What an operator reads of it. */
+async function budgets(base: Database): Promise<unknown> {
+	const rows = await base.as("operator").unsafe<Record<string, unknown>[]>("SELECT * FROM pi_turn_limit.budgets()");
+	return rows.map((row) => [
+		row["account"],
+		row["meter"],
+		...["used", "held", "cap"].map((name) => numeric(row[name])),
+	]);
+}
+
+function numeric(value: unknown): number | null {
+	return value === null ? null : Number(value);
+}
+
+const SPENT = [
+	["f", "cost", 0.5, 0, 2],
+	["f", "turns", 1, 1, 3],
+];
+
+const denied = { code: "42501" };
+const misuse = { code: "22023" };
+
+const call = (operation: string, request: object): string =>
+	`SELECT pi_turn_limit.ledger_${operation}('${JSON.stringify(request)}')`;
+const accounts = [fleet()];
+
+suite("an agent's role", () => {
+	const forbidden: Record<string, string> = {
+		"raise a budget": call("raise", { id: "x", accounts, amounts: { turns: 1 } }),
+		"raise a budget as an operator does": "SELECT pi_turn_limit.raise_budget('f', cost => 5)",
+		"set a cap": "SELECT pi_turn_limit.set_budget('f', turns => 100)",
+		"reset a budget": "SELECT pi_turn_limit.reset_budget('f')",
+		"delete a budget": "SELECT pi_turn_limit.delete_budget('f')",
+		"list the budgets": "SELECT * FROM pi_turn_limit.budgets()",
+		"read a table": "SELECT * FROM pi_turn_limit.hold",
+		"change a count": "UPDATE pi_turn_limit.meter SET used = 0",
+		"delete an account": "DELETE FROM pi_turn_limit.account",
+		"forget an id": "DELETE FROM pi_turn_limit.done",
+		"empty a table": "TRUNCATE pi_turn_limit.account CASCADE",
+		"call what the functions are made of": "SELECT pi_turn_limit.release('held')",
+		"set the clock":
+			"CREATE OR REPLACE FUNCTION pi_turn_limit.clock() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'",
+		"make something in the schema": "CREATE TABLE pi_turn_limit.mine (n int)",
+		"become an operator": "SET ROLE pi_turn_limit_operator",
+		"make itself an operator": "GRANT pi_turn_limit_operator TO CURRENT_USER",
+	};
+	for (const [what, query] of Object.entries(forbidden)) {
+		test(`cannot ${what}`, async (t) => {
+			const base = await spent(t);
+			await assert.rejects(base.as("agent").unsafe(query), denied);
+			assert.deepEqual(await budgets(base), SPENT);
+		});
+	}
+
+	const wrong: Record<string, string> = {
+		"a negative charge": call("settle", { id: "x", accounts, amounts: { turns: -1 } }),
+		"a negative charge among others": call("settle", { id: "x", accounts, amounts: { turns: 1, cost: -500_000 } }),
+		"a fraction": call("settle", { id: "x", accounts, amounts: { turns: 0.5 } }),
+		"a charge that is text": call("settle", { id: "x", accounts, amounts: { turns: "-1" } }),
+		"charges in a list": call("settle", { id: "x", accounts, amounts: [-1] }),
+		"a charge beyond all measure": call("settle", { id: "x", accounts, amounts: { turns: 1e13 } }),
+		"a negative hold": call("reserve", { id: "x", accounts, amounts: { turns: -1 }, ttl: TTL }),
+		"a negative cap": call("join", { accounts: [fleet({ turns: -1 })] }),
+		"a hold for ever": call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: 1e12 }),
+		"no id": call("settle", { accounts, amounts: { turns: 1 } }),
+		"no caps": call("join", { accounts: [{ scope: "fleet", name: "f" }] }),
+		"another scope": call("join", { accounts: [{ ...fleet(), scope: "all" }] }),
+	};
+	for (const [what, query] of Object.entries(wrong)) {
+		test(`is refused ${what}, and nothing changes`, async (t) => {
+			const base = await spent(t);
+			await assert.rejects(base.as("agent").unsafe(query), misuse);
+			assert.deepEqual(await budgets(base), SPENT);
+		});
+	}
+
+	test("cannot join with a higher cap, nor spend beyond the cap", async (t) => {
+		const base = await spent(t);
+		const agent = await base.open(t, { address: base.address("agent") });
+		await agent.join(fleet({ turns: 100 }));
+		assert.ok((await agent.reserve("third", [fleet({ turns: 100 })], { turns: 1 }, TTL)).granted);
+		assert.equal((await agent.reserve("fourth", [fleet({ turns: 100 })], { turns: 1 }, TTL)).granted, false);
+	});
+
+	test("cannot look at an old state of the budget to spend more", async (t) => {
+		const base = await spent(t);
+		const reserve = call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: TTL });
+		for (const level of ["REPEATABLE READ", "SERIALIZABLE"]) {
+			const transaction = base.as("agent").begin(`ISOLATION LEVEL ${level}`, (sql) => sql.unsafe(reserve));
+			await assert.rejects(transaction, { code: "TL002" });
+		}
+		assert.deepEqual(await budgets(base), SPENT);
+	});
+
+	test("cannot put its own tables and functions in the way", async (t) => {
+		const base = await spent(t);
+		const agent = base.as("agent");
+		await agent.unsafe("CREATE TEMP TABLE hold AS SELECT 1; CREATE TEMP TABLE meter AS SELECT 1");
+		await agent.unsafe("CREATE FUNCTION pg_temp.clock() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'");
+		await agent.unsafe("SET search_path = pg_temp");
+		await agent.unsafe(call("settle", { id: "x", accounts, amounts: { turns: 1 } }));
+		assert.deepEqual(await budgets(base), [SPENT[0], ["f", "turns", 2, 1, 3]]);
+	});
+
+	test("is told that only an operator raises, and can go on", async (t) => {
+		const base = await spent(t);
+		const agent = await base.open(t, { address: base.address("agent") });
+		const only = said(base, "denied", /^Only an operator can raise the budget at [\w.]+\/\w+\.$/);
+		await assert.rejects(agent.raise("yes", fleet(), { turns: 1 }), only);
+		assert.ok((await agent.reserve("next", [fleet()], { turns: 1 }, TTL)).granted);
+	});
+});
+
+suite("an operator's role", () => {
+	const can: Record<string, [string, unknown]> = {
+		"read the budgets": ["SELECT", SPENT],
+		"raise a cap": ["SELECT pi_turn_limit.raise_budget('f', cost => 2.5)", [["f", "cost", 0.5, 0, 4.5], SPENT[1]]],
+		"set a cap, and leave another out": [
+			"SELECT pi_turn_limit.set_budget('f', turns => 2)",
+			[
+				["f", "cost", 0.5, 0, null],
+				["f", "turns", 1, 1, 2],
+			],
+		],
+		"make a budget before any agent joins": [
+			"SELECT pi_turn_limit.set_budget('g', cost => 20)",
+			[...SPENT, ["g", "cost", 0, 0, 20]],
+		],
+		"reset a budget, except for what is in flight": [
+			"SELECT pi_turn_limit.reset_budget('f')",
+			[
+				["f", "cost", 0, 0, 2],
+				["f", "turns", 0, 1, 3],
+			],
+		],
+		"delete a budget": ["SELECT pi_turn_limit.delete_budget('f')", []],
+	};
+	for (const [what, [query, after]] of Object.entries(can)) {
+		test(`can ${what}`, async (t) => {
+			const base = await spent(t);
+			await base.as("operator").unsafe(query);
+			assert.deepEqual(await budgets(base), after);
+		});
+	}
+
+	test("raises a cap on top of what is used where that is more", async (t) => {
+		const base = await spent(t);
+		const agent = await base.open(t, { address: base.address("agent") });
+		await agent.settle("dear", [fleet()], { cost: 9_500_000 });
+		await base.as("operator").unsafe("SELECT pi_turn_limit.raise_budget('f', cost => 1)");
+		assert.deepEqual(await budgets(base), [["f", "cost", 10, 0, 11], SPENT[1]]);
+	});
+
+	const wrong: Record<string, [string, object]> = {
+		"a budget that does not exist": ["SELECT pi_turn_limit.raise_budget('g', cost => 1)", { code: "TL001" }],
+		"a reset of a budget that does not exist": ["SELECT pi_turn_limit.reset_budget('g')", misuse],
+		"a negative grant": ["SELECT pi_turn_limit.raise_budget('f', cost => -1)", misuse],
+		"a negative cap": ["SELECT pi_turn_limit.set_budget('f', turns => -1)", misuse],
+		"to spend": [call("settle", { id: "x", accounts, amounts: { turns: 1 } }), denied],
+		"the tables": ["DELETE FROM pi_turn_limit.account", denied],
+	};
+	for (const [what, [query, error]] of Object.entries(wrong)) {
+		test(`is refused ${what}`, async (t) => {
+			const base = await spent(t);
+			await assert.rejects(base.as("operator").unsafe(query), error);
+			assert.deepEqual(await budgets(base), SPENT);
+		});
+	}
+
+	test("that ends a budget ends it for its agents", async (t) => {
+		const base = await spent(t);
+		const agent = await base.open(t, { address: base.address("agent") });
+		await base.as("operator").unsafe("SELECT pi_turn_limit.delete_budget('f')");
+		await assert.rejects(agent.reserve("next", [fleet()], { turns: 1 }, TTL), fault("unjoined"));
+	});
+});
+
+suite("the set-up", () => {
+	const setUp = (base: Database) => base.sql.unsafe(SETUP);
+
+	test("can be run again and keeps every budget", async (t) => {
+		const base = await spent(t);
+		await setUp(base);
+		assert.deepEqual(await budgets(base), SPENT);
+	});
+
+	test("brings an older one up to date", async (t) => {
+		const base = await spent(t);
+		await base.sql`UPDATE pi_turn_limit.setup SET version = 0`;
+		await setUp(base);
+		await base.open(t, { address: base.address("agent") });
+	});
+
+	test("takes back rights that somebody has granted", async (t) => {
+		const base = await spent(t);
+		await base.sql`GRANT ALL ON ALL TABLES IN SCHEMA pi_turn_limit TO PUBLIC, pi_turn_limit_agent`;
+		await base.sql`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pi_turn_limit TO pi_turn_limit_agent`;
+		await setUp(base);
+		for (const query of ["DELETE FROM pi_turn_limit.account", "SELECT pi_turn_limit.reset_budget('f')"])
+			await assert.rejects(base.as("agent").unsafe(query), denied);
+	});
+
+	test("of an older version does not replace a newer one", async (t) => {
+		const base = await spent(t);
+		await base.sql`UPDATE pi_turn_limit.setup SET version = 2`;
+		await assert.rejects(setUp(base), /newer fleet\.sql/);
+		await base.sql`ROLLBACK`;
+		assert.equal((await base.sql`SELECT version FROM pi_turn_limit.setup`)[0]?.["version"], 2);
+	});
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { inspect, promisify } from "node:util";
+import { parseAddress } from "../../src/ledger/address.ts";
+import { LedgerError } from "../../src/ledger/port.ts";
+import { defer } from "../harness/wait.ts";
+import { strip } from "./strip.ts";
+
+const AT = "postgres://ada:s3cret@db.example/budgets";
+
+suite("an address", () => {
+	test("has hosts, a user, a password, a database and TLS where the server offers it", () => {
+		const { password, ...rest } = parseAddress(AT);
+		assert.equal(password(), "s3cret");
+		assert.deepEqual(rest, {
+			hosts: [{ name: "db.example", port: 5432 }],
+			...{ user: "ada", database: "budgets", tls: "prefer", rootCert: undefined, options: undefined },
+			shown: "db.example/budgets",
+		});
+	});
+
+	test("can have ports, several hosts, one of IPv6, and what needs encoding", () => {
+		const at = "postgresql://a%40b:p%2Fw:@x@db1:6432,[::1]:5433/my%20db?sslmode=verify-full&sslrootcert=/r.crt";
+		const { hosts, user, password, database, tls, rootCert, shown } = parseAddress(at);
+		assert.deepEqual(hosts, [
+			{ name: "db1", port: 6432 },
+			{ name: "::1", port: 5433 },
+		]);
+		assert.deepEqual([user, password(), database], ["a@b", "p/w:@x", "my db"]);
+		assert.deepEqual([tls, rootCert, shown], ["verify-full", "/r.crt", "db1,::1/my db"]);
+	});
+
+	test("does not show its password however it is printed", () => {
+		const address = parseAddress(AT);
+		const shown = inspect(address, { depth: 9, showHidden: true }) + JSON.stringify(address);
+		assert.ok(!shown.includes("s3cret"), shown);
+	});
+
+	const wrong = {
+		"of something else": "redis://ada:s3cret@db.example/0",
+		"without a user": "postgres://db.example/s3cret",
+		"without a database": "postgres://ada:s3cret@db.example",
+		"without a host": "postgres://ada:s3cret@/budgets",
+		"whose password has a slash": "postgres://ada:s3/cret@db.example/budgets",
+		"whose password has a question mark": "postgres://ada:s3cret?@db.example/budgets",
+		"whose password has a lone per cent": "postgres://ada:s3cret%@db.example/budgets",
+		"whose port is a word": "postgres://ada:s3cret@db.example:s3cret/budgets",
+		"with an unknown sslmode": `${AT}?sslmode=s3cret`,
+		"that is empty": "",
+	};
+	for (const [what, text] of Object.entries(wrong)) {
+		test(`${what} is refused, and nothing of it is shown`, () => {
+			assert.throws(
+				() => parseAddress(text),
+				(error) => {
+					assert.ok(error instanceof LedgerError && error.kind === "unsuited");
+					assert.match(error.message, /^The budget's address: expected .*, got something else\.$/);
+					assert.ok(
+						!/s3|ada/.test(inspect(error, { depth: 9, showHidden: true }).replaceAll(import.meta.filename, "")),
+					);
+					return true;
+				},
+			);
+		});
+	}
+});
+
+suite("without the package postgres", () => {
+	for (const [where, into, flags] of [
+		["node_modules/pi-turn-limit", ".", ""],
+		["pi-turn-limit", "pi-turn-limit", " --no-save --omit=dev"],
+	] as const) {
+		test(`the ledger of ${where} says which command brings it`, async (t) => {
+			const folder = realpathSync(mkdtempSync(join(tmpdir(), "pi-client-")));
+			defer(t, () => rmSync(folder, { recursive: true }));
+			// As JavaScript, because Node strips no types inside of node_modules.
+			strip(join(folder, where));
+			const ledger = join(folder, where, "src/ledger/postgres.js");
+			const program = `
+				const { openPostgres } = await import(${JSON.stringify(ledger)});
+				await openPostgres({ address: ${JSON.stringify(AT)} }).catch(({ kind, message }) => console.log(kind, message));`;
+			const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]);
+			const command = `npm install --prefix ${join(folder, into)}${flags} postgres@3`;
+			assert.equal(stdout, `unsuited The budget at db.example/budgets needs the package postgres. Run: ${command}\n`);
+		});
+	}
+});

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite, test, type TestContext } from "node:test";
+import { inspect } from "node:util";
+import {
+	accountsOf,
+	type Budget,
+	type BudgetFound,
+	type Environment,
+	readBudget,
+	refuseInProject,
+	takeAddress,
+} from "../../src/settings/budget.ts";
+import { defer } from "../harness/wait.ts";
+
+const AT = "postgres://ada:s3cret@db.example/budgets";
+
+/** What the user's file and the environment say of the budget. */
+function read(t: TestContext, budget: unknown, env: Environment = {}, mode = 0o600): BudgetFound {
+	const path = fileOf(t, budget, mode);
+	return readBudget(path, "turn-limit.json", env, takeAddress(env, {}));
+}
+
+function fileOf(t: TestContext, budget: unknown, mode: number): string {
+	const folder = mkdtempSync(join(tmpdir(), "pi-budget-"));
+	defer(t, () => rmSync(folder, { recursive: true }));
+	const path = join(folder, "turn-limit.json");
+	writeFileSync(path, JSON.stringify({ maxTurns: 5, budget }));
+	chmodSync(path, mode);
+	return path;
+}
+
+function usable(found: BudgetFound): Budget & { address: string } {
+	assert.ok(found.kind === "budget", inspect(found));
+	assert.ok(!inspect(found, { depth: 9 }).includes("s3cret"));
+	return { ...found.budget, address: found.budget.at() };
+}
+
+function wrong(found: BudgetFound): readonly string[] {
+	assert.ok(found.kind === "unusable", inspect(found));
+	assert.ok(!found.why.join().includes("s3cret"), found.why.join());
+	return found.why.map((line) => {
+		assert.ok(line.endsWith(". The budget cannot be used."), line);
+		return line.slice(0, -". The budget cannot be used.".length);
+	});
+}
+
+suite("a budget", () => {
+	test("that nobody has set is none", (t) => {
+		assert.deepEqual(read(t, undefined), { kind: "none" });
+		assert.deepEqual(readBudget("/nowhere/turn-limit.json", "turn-limit.json", {}, undefined), { kind: "none" });
+	});
+
+	test("in the user's file has an address, an account and caps as people write them", (t) => {
+		const { address, account, caps, daily, zone } = usable(
+			read(t, { at: AT, account: "ticket-42", maxCost: "$20", maxTurns: 100, maxTokens: "1.5M" }),
+		);
+		assert.deepEqual([address, account, zone], [AT, "ticket-42", "UTC"]);
+		assert.deepEqual([caps, daily], [{ turns: 100, cost: 20_000_000, tokens: 1_500_000 }, {}]);
+	});
+
+	test("can come from variables alone", (t) => {
+		const env = {
+			PI_TURN_LIMIT_BUDGET: AT,
+			PI_TURN_LIMIT_BUDGET_ACCOUNT: "team-a",
+			PI_TURN_LIMIT_BUDGET_COST: "2.50",
+			PI_TURN_LIMIT_BUDGET_DAY_TURNS: "7",
+			PI_TURN_LIMIT_BUDGET_ZONE: "Asia/Tokyo",
+		};
+		const { address, account, caps, daily, zone } = usable(read(t, undefined, env));
+		assert.deepEqual([address, account, zone], [AT, "team-a", "Asia/Tokyo"]);
+		assert.deepEqual([caps, daily], [{ cost: 2_500_000 }, { turns: 7 }]);
+	});
+
+	test("in the file is overruled by variables, one by one", (t) => {
+		const env = { PI_TURN_LIMIT_BUDGET_ACCOUNT: "other", PI_TURN_LIMIT_BUDGET_TURNS: "3" };
+		const { account, caps } = usable(read(t, { at: AT, account: "a", maxTurns: 9, maxCost: 1 }, env));
+		assert.deepEqual([account, caps], ["other", { turns: 3, cost: 1_000_000 }]);
+	});
+
+	test("without caps has those of whoever created the account", (t) => {
+		assert.deepEqual(usable(read(t, { at: AT, account: "a", maxCost: "unlimited" })).caps, {});
+	});
+});
+
+suite("an address", () => {
+	for (const mode of [0o644, 0o640, 0o604]) {
+		test(`in a file of mode ${mode.toString(8)} is refused`, (t) => {
+			assert.deepEqual(wrong(read(t, { at: AT, account: "a" }, {}, mode)), [
+				`budget.at in turn-limit.json: expected a file of yours that only you can read (chmod 600), got mode ${mode.toString(8)}`,
+			]);
+		});
+	}
+
+	test("in somebody else's file is refused", (t) => {
+		const path = fileOf(t, { at: AT, account: "a" }, 0o600);
+		// Only root can give a file away; for others /etc/passwd would be one, but it holds no budget.
+		if (process.getuid?.() !== 0) return;
+		chownSync(path, 65534, 65534);
+		assert.match(wrong(readBudget(path, "turn-limit.json", {}, undefined)).join(), /got one of somebody else$/);
+	});
+
+	test("in a variable leaves the file's mode alone", (t) => {
+		usable(read(t, { account: "a" }, { PI_TURN_LIMIT_BUDGET: AT }, 0o644));
+		assert.equal(usable(read(t, { at: "x", account: "a" }, { PI_TURN_LIMIT_BUDGET: AT }, 0o644)).address, AT);
+	});
+
+	test("is taken out of the environment, and known to the process as long as it lives", () => {
+		const env: Environment = { PI_TURN_LIMIT_BUDGET: ` ${AT} `, OTHER: "kept" };
+		const kept = {};
+		assert.deepEqual([takeAddress(env, kept), takeAddress(env, kept)], [AT, AT]);
+		assert.deepEqual(env, { PI_TURN_LIMIT_BUDGET: "taken", OTHER: "kept" });
+	});
+
+	test("that a parent has taken closes the budget of those it starts, unless the file has one", (t) => {
+		const env = { PI_TURN_LIMIT_BUDGET: "taken", PI_TURN_LIMIT_BUDGET_ACCOUNT: "a" };
+		assert.deepEqual(wrong(read(t, undefined, env)), [
+			"budget.at in turn-limit.json: expected an address, since PI_TURN_LIMIT_BUDGET is not passed on to the agents that an agent starts, got nothing",
+		]);
+		assert.equal(usable(read(t, { at: AT }, env)).address, AT);
+	});
+
+	test("alone in the environment closes the budget too where a parent has taken it", (t) => {
+		assert.equal(read(t, undefined, { PI_TURN_LIMIT_BUDGET: "taken" }).kind, "unusable");
+	});
+});
+
+suite("a budget that is wrong cannot be used, and says why:", () => {
+	const cases: Record<string, [unknown, string]> = {
+		"no object": [AT, "budget in turn-limit.json: expected an object, got string"],
+		"no address": [
+			{ account: "a" },
+			"budget.at in turn-limit.json: expected an address there or in PI_TURN_LIMIT_BUDGET, got nothing",
+		],
+		"an address that is a number": [
+			{ at: 5, account: "a" },
+			"budget.at in turn-limit.json: expected an address, got a number",
+		],
+		"no account": [{ at: AT }, "budget.account in turn-limit.json: expected a name, got nothing"],
+		"an empty account": [{ at: AT, account: " " }, 'budget.account in turn-limit.json: expected a name, got " "'],
+		"a negative cap": [
+			{ at: AT, account: "a", maxTurns: -1 },
+			"budget.maxTurns in turn-limit.json: expected a whole number from 0, or unlimited, got -1",
+		],
+		"a cap that is no amount": [
+			{ at: AT, account: "a", day: { maxCost: "much" } },
+			'budget.day.maxCost in turn-limit.json: expected dollars such as 2.50 or $2.50, or unlimited, got "much"',
+		],
+		"a cap beyond what a ledger takes": [
+			{ at: AT, account: "a", maxCost: 2_000_000 },
+			"budget.maxCost in turn-limit.json: expected dollars such as 2.50 or $2.50, or unlimited, got 2000000",
+		],
+		"an unknown zone": [
+			{ at: AT, account: "a", zone: "Atlantis" },
+			'budget.zone in turn-limit.json: expected a time zone such as Europe/Berlin, got "Atlantis"',
+		],
+		"a day that is a number": [
+			{ at: AT, account: "a", day: 50 },
+			"budget.day in turn-limit.json: expected an object, got 50",
+		],
+		"an unknown key": [
+			{ at: AT, account: "a", maxMoney: 5 },
+			'budget in turn-limit.json: expected at, account, zone, day, maxTurns, maxCost, maxTokens, got "maxMoney"',
+		],
+	};
+	for (const [what, [budget, message]] of Object.entries(cases)) {
+		test(what, (t) => assert.ok(wrong(read(t, budget)).includes(message), inspect(read(t, budget))));
+	}
+
+	test("a variable is named as itself", (t) => {
+		const env = { PI_TURN_LIMIT_BUDGET_TURNS: "many" };
+		assert.deepEqual(wrong(read(t, { at: AT, account: "a", maxTurns: 3 }, env)), [
+			'PI_TURN_LIMIT_BUDGET_TURNS: expected a whole number from 0, or unlimited, got "many"',
+		]);
+	});
+});
+
+test("a project's file cannot set a budget", () => {
+	assert.deepEqual(refuseInProject({ maxTurns: 1 }, ".pi/turn-limit.json"), []);
+	assert.deepEqual(refuseInProject({ budget: { at: AT } }, ".pi/turn-limit.json"), [
+		"A project file cannot set a budget; ignoring budget in .pi/turn-limit.json.",
+	]);
+});
+
+suite("the accounts of a budget", () => {
+	const budget: Budget = { at: () => AT, account: "a", caps: {}, daily: {}, zone: "Asia/Tokyo" };
+	const now = Date.UTC(2026, 1, 3, 15);
+	const accounts = (more: Partial<Budget>) => accountsOf({ ...budget, ...more }, now);
+	const total = { scope: "fleet", name: "a" };
+	const today = { scope: "fleet", name: "a 2026-02-04" };
+
+	test("are the budget as a whole, the day in its zone, or both", () => {
+		assert.deepEqual(accounts({}), [{ ...total, caps: {} }]);
+		assert.deepEqual(accounts({ caps: { turns: 1 } }), [{ ...total, caps: { turns: 1 } }]);
+		assert.deepEqual(accounts({ daily: { cost: 2 } }), [{ ...today, caps: { cost: 2 } }]);
+		assert.deepEqual(accounts({ caps: { turns: 1 }, daily: { cost: 2 } }), [
+			{ ...total, caps: { turns: 1 } },
+			{ ...today, caps: { cost: 2 } },
+		]);
+	});
+});
