@@ -182,7 +182,7 @@ function changeLimit(state: State, id: MeterId, max: Max): Step {
 
 function raiseLimit(state: State, id: MeterId, by: number): Step {
 	const { phase } = state;
-	if (!isLimited(state.meters[id]) || (state.isMember && isShared(id))) return [state, []];
+	if (!isLimited(state.meters[id]) || !gate.canGrant(state, id)) return [state, []];
 	if (phase.name === "idle" && beginsWithRun(id)) return setLimit(state, id, state.meters[id], phase.promised[id] + by);
 	const [next, effects] = setLimit(state, id, raise(state.meters[id], by), 0);
 	return [next, isShared(id) ? [{ type: "raise", meter: id, by }, ...effects] : effects];

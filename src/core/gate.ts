@@ -1,7 +1,7 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
 import { bound, grant, grantMore, isLimited, isReached, read, softLimit, toNumber } from "./limit.ts";
-import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
+import { type Call, type Gate, isShared, kindOf, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
 import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
 import type { Answer, BusyStep, Effect, Ruling, Step } from "./alphabet.ts";
@@ -184,13 +184,18 @@ function reached(state: State, run: Run, gate: Gate, call?: Call): MeterId | und
 }
 
 /** After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at. */
-function isBarred({ woken, spent }: Run): boolean {
+export function isBarred({ woken, spent }: Run): boolean {
 	return woken !== undefined && spent.turns === 0;
 }
 
 /** Somebody can be asked, and can grant more. */
-export function canAsk({ attended, isMember }: State, run: Run, id: MeterId): boolean {
-	return attended && !isBarred(run) && !(isMember && isShared(id));
+function canAsk(state: State, run: Run, id: MeterId): boolean {
+	return state.attended && !isBarred(run) && canGrant(state, id);
+}
+
+/** The root of a tree grants what its agents share, and nobody here what a fleet shares. */
+export function canGrant({ isMember }: State, id: MeterId): boolean {
+	return !isShared(id) || (!isMember && kindOf(id).scope !== "budget");
 }
 
 /** Asking, or the policy's next phase where nobody can be asked. */

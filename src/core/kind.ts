@@ -12,9 +12,10 @@ export interface Call {
 
 /**
  * A limit counts over a round, which a prompt refills; over everything that the session has spent; over a run of the
- * root and of the agents that it starts; or over what the user's agents spend on one day. From the narrowest.
+ * root and of the agents that it starts; over what the user's agents spend on one day; or over what a fleet of agents
+ * spends of one budget. From the narrowest.
  */
-export type Scope = "round" | "session" | "tree" | "day";
+export type Scope = "round" | "session" | "tree" | "day" | "budget";
 
 /** How much of a meter may be spent: a whole number ≥ 0 in the meter's unit, or unlimited. */
 export type Max = number | "unlimited";

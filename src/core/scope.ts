@@ -26,6 +26,11 @@ export const SCOPES: Readonly<Record<Scope, ScopeWords>> = {
 		in: "today",
 		for: "for today",
 	},
+	budget: {
+		about: "Everything that the agents of a fleet spend of one budget.",
+		in: "in this fleet's budget",
+		for: "for this fleet's budget",
+	},
 };
 
 /** Those that only some meters have. */

@@ -1,5 +1,5 @@
 /** Limits that agents share: what the ledger says of them, and what it is told. */
-import { atLimit, canAsk, entering } from "./gate.ts";
+import { atLimit, entering, isBarred } from "./gate.ts";
 import { balance, isLimited } from "./limit.ts";
 import { isShared, METER_IDS, type MeterId, perMeter, SHARED } from "./meters.ts";
 import { brokenBy, stop } from "./run.ts";
@@ -36,7 +36,7 @@ export function closeWithout(state: State, message: string): Step {
 	const { run } = state.phase;
 	const meter = SHARED.find((id) => isLimited(state.meters[id]));
 	if (meter === undefined || run.isWaived) return [withRun(state, state.phase, { isHeld: true }), []];
-	if (!canAsk(state, run, meter)) {
+	if (!state.attended || state.isMember || isBarred(run)) {
 		return stop(withRun(state, state.phase, { wasAsked: true }), brokenBy(message), { type: "abort" });
 	}
 	const asking: Asking = { name: "asking", run, meter, gate: "turn", unreachable: message };

@@ -5,13 +5,13 @@ import { isShared, kindOf, METER_IDS, type MeterId } from "../../src/core/meters
 import { line } from "../../src/core/outcome.ts";
 import { ABORT, asks, Driver, type Said } from "./driver.ts";
 
-const SCOPES: readonly Scope[] = ["round", "session", "tree", "day"];
+const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "budget"];
 
 function over(...scopes: Scope[]): MeterId[] {
 	return METER_IDS.filter((id) => scopes.includes(kindOf(id).scope));
 }
 
-for (const scope of ["session", "tree", "day"] as const) {
+for (const scope of ["session", "tree", "day", "budget"] as const) {
 	test(`what a ${scope} may spend is limited in turns, cost and tokens`, () => {
 		assert.deepEqual(over(scope), [`${scope}Turns`, `${scope}Cost`, `${scope}Tokens`]);
 		for (const id of over(scope)) assert.deepEqual(kindOf(id).unit, kindOf(kindOf(id).of).unit);

@@ -30,6 +30,7 @@ const SCOPE_WORDS: Record<Scope, readonly [string, string]> = {
 	session: ["in this session", "for this session"],
 	tree: ["in this tree of agents", "for this tree of agents"],
 	day: ["today", "for today"],
+	budget: ["in this fleet's budget", "for this fleet's budget"],
 };
 
 describe("to the model", () => {

@@ -58,7 +58,7 @@ const CHANGES: readonly Input["type"][] = ["limit_set", "limit_raised"];
 /** Meters that add up; of repetitions the present streak counts. */
 const SUMS = METER_IDS.filter((id) => id !== "repeats");
 const COUNTS = SUMS.filter((id) => kindOf(id).known === "before");
-const [OVER_ROUND, OVER_SESSION, OVER_TREE] = (["round", "session", "tree"] as const).map((scope) =>
+const [OVER_ROUND, OVER_SESSION, OVER_TREE, OVER_BUDGET] = (["round", "session", "tree", "budget"] as const).map((scope) =>
 	METER_IDS.filter((id) => kindOf(id).scope === scope),
 ) as [MeterId[], MeterId[], MeterId[]];
 
@@ -420,7 +420,7 @@ promise("TheLedgerHearsOfGrants: every yes about a shared limit and every raise 
 			const max = Number(before.meters[id].limit.max);
 			if (continues(moment, id)) raise(id, Math.max(1, Math.ceil(max / 10)));
 			if (input.type === "limit_set" && input.meter === id) promised[id] = 0;
-			if (input.type !== "limit_raised" || input.meter !== id || !isLimited(before, id) || before.isMember) continue;
+			if (input.type !== "limit_raised" || input.meter !== id || !isLimited(before, id) || isFixed(before, id)) continue;
 			if (before.phase.name === "idle" && OVER_TREE.includes(id)) promised[id] += input.by;
 			else raise(id, input.by);
 		}
@@ -438,13 +438,21 @@ promise("TheLedgerHearsOfGrants: every yes about a shared limit and every raise 
 	}
 });
 
-promise("MembersNeverGrant: a member is not asked about a shared limit, and raises none", (moments) => {
+promise("MembersNeverGrant: a member grants nothing that is shared, and nobody what a fleet shares", (moments) => {
 	for (const { before, input, effects, after } of moments) {
-		if (!before.isMember) continue;
-		assert.ok(!effects.some((effect) => effect.type === "raise" || (effect.type === "ask" && isShared(effect.meter))));
-		if (input.type === "limit_raised" && isShared(input.meter)) assert.equal(after, before);
+		for (const effect of effects) {
+			if (effect.type === "raise") assert.ok(!isFixed(before, effect.meter));
+			const isAboutLedger = after.phase.name === "asking" && after.phase.unreachable !== undefined;
+			if (effect.type === "ask") assert.ok(!isFixed(before, effect.meter) || (isAboutLedger && !before.isMember));
+		}
+		if (input.type === "limit_raised" && isFixed(before, input.meter)) assert.equal(after, before);
 	}
 });
+
+/** Nobody here can grant more of it. */
+function isFixed({ isMember }: State, id: MeterId): boolean {
+	return OVER_BUDGET.includes(id) || (isMember && isShared(id));
+}
 
 promise("ClosedWithoutTheLedger: the person is asked, or the run ends as a failure of the breaker", (moments) => {
 	for (const moment of moments) {
@@ -715,7 +723,7 @@ promise("OneFinalPass: in it no tool call is admitted, few turns are, and the an
 promise("RoomEndsTheFinalPass: a limit above what is spent lets the model work again", (moments) => {
 	for (const { before, input, effects, after } of moments) {
 		if (before.phase.name !== "finishing" || (input.type !== "limit_set" && input.type !== "limit_raised")) continue;
-		if (before.isMember && isShared(input.meter)) continue;
+		if (input.type === "limit_raised" && isFixed(before, input.meter)) continue;
 		const { used, limit, extra } = after.meters[input.meter];
 		const isRoom = limit.max === "unlimited" || used < limit.max + extra;
 		const isOver = isRoom && before.phase.trip.meter === input.meter;
