@@ -10,8 +10,8 @@ import { CONSEQUENCES, DECISIONS, triggerOf } from "./names.ts";
 /** The texts that can drift apart. */
 interface Texts {
 	readonly spec: string;
-	/** `src/core/state.ts`. */
-	readonly state: string;
+	/** `src/core/alphabet.ts`. */
+	readonly alphabet: string;
 	readonly promises: string;
 }
 
@@ -19,7 +19,7 @@ const text = (file: string): string => readFileSync(new URL(file, import.meta.ur
 
 const TEXTS: Texts = {
 	spec: text(FILE.href),
-	state: text("../../src/core/state.ts"),
+	alphabet: text("../../src/core/alphabet.ts"),
 	promises: text("promises.test.ts"),
 };
 
@@ -28,14 +28,14 @@ const CREATION = "SessionStarted";
 
 function drift(texts: Texts): string[] {
 	const spec = readSpec(texts.spec);
-	const inputs = [...typesOf("Event", texts.state), ...typesOf("Request", texts.state)].map(triggerOf);
+	const inputs = [...typesOf("Event", texts.alphabet), ...typesOf("Request", texts.alphabet)].map(triggerOf);
 	const heard = spec.rules.map(({ trigger }) => trigger);
 	const said = spec.rules.flatMap(({ ensures }) => emitted(ensures));
 	const first = (trigger: string) => spec.rules.find((rule) => rule.trigger === trigger)?.parameters ?? [];
 	return [
 		...differ("promise", spec.promises, "property", namedIn(texts.promises)),
 		...differ("trigger", spec.triggers, "event or request", [CREATION, ...inputs]),
-		...differ("consequence", spec.consequences, "effect or decision", resultsOf(texts.state)),
+		...differ("consequence", spec.consequences, "effect or decision", resultsOf(texts.alphabet)),
 		...missing("rule with the trigger", heard, "surface or rule that causes it", [...spec.triggers, ...said]),
 		...missing("offer of", spec.triggers, "rule that hears it", heard),
 		...spec.rules
@@ -89,13 +89,13 @@ function changed(which: keyof Texts, from: string, to: string): Texts {
 for (const [found, texts] of [
 	["promise Vain: no such property", changed("spec", "@invariant NMeansN", "@invariant Vain")],
 	["property NMeansN: no such promise", changed("spec", "@invariant NMeansN", "@invariant Vain")],
-	["trigger Charged: no such event or request", changed("state", 'type: "charged"', 'type: "billed"')],
-	["event or request Billed: no such trigger", changed("state", 'type: "charged"', 'type: "billed"')],
-	["event or request Ring: no such trigger", changed("state", 'type: "turn_requested" }', 'type: "ring" }')],
-	["effect or decision whistle: no such consequence", changed("state", 'type: "resume" }', 'type: "whistle" }')],
-	["consequence WorkResumed: no such effect or decision", changed("state", 'type: "resume" }', 'type: "whistle" }')],
-	["effect or decision shrug: no such consequence", changed("state", '"admit" |', '"shrug" |')],
-	["consequence RequestAdmitted: no such effect or decision", changed("state", '"admit" |', '"shrug" |')],
+	["trigger Charged: no such event or request", changed("alphabet", 'type: "charged"', 'type: "billed"')],
+	["event or request Billed: no such trigger", changed("alphabet", 'type: "charged"', 'type: "billed"')],
+	["event or request Ring: no such trigger", changed("alphabet", 'type: "turn_requested" }', 'type: "ring" }')],
+	["effect or decision whistle: no such consequence", changed("alphabet", 'type: "resume" }', 'type: "whistle" }')],
+	["consequence WorkResumed: no such effect or decision", changed("alphabet", 'type: "resume" }', 'type: "whistle" }')],
+	["effect or decision shrug: no such consequence", changed("alphabet", '"admit" |', '"shrug" |')],
+	["consequence RequestAdmitted: no such effect or decision", changed("alphabet", '"admit" |', '"shrug" |')],
 	[
 		"rule with the trigger LimitMoves: no such surface or rule that causes it",
 		changed("spec", "when: LimitMoved", "when: LimitMoves"),

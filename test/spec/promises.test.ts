@@ -817,8 +817,7 @@ function causeOf(moment: Moment, isReplied: boolean): OutcomeKind {
 	const phase = moment.before.phase.name;
 	if (type === "broke" || type === "unreachable") return "failed";
 	if (type === "interrupted") return "interrupted";
-	const isWrapUp = moment.input.type === "answered" && moment.input.answer === "wrap_up";
-	if (isWithoutLedger(moment) && !isWrapUp) return "failed";
+	if (isWithoutLedger(moment)) return "failed";
 	if (phase === "asking") return "declined";
 	if (type === "shut_down") return "interrupted";
 	return phase === "finishing" && isReplied ? "synthesized" : "exhausted";
