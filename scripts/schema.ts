@@ -28,6 +28,7 @@ function schema(): object {
 		properties: {
 			$schema: { type: "string", description: "Where this schema is, so that editors complete and check the file." },
 			...properties,
+			budget: budget(properties["budget"]),
 		},
 	};
 }
@@ -36,6 +37,23 @@ function withInner(outer: object | undefined, scope: string, name: string, inner
 	const { properties } = (outer ?? { properties: {} }) as { properties: object };
 	const description = `Limits on what a whole ${scope} may spend.`;
 	return { description, type: "object", additionalProperties: false, properties: { ...properties, [name]: inner } };
+}
+
+/** A fleet's: an address, an account, and caps, which each day can have too. */
+function budget(caps: object | undefined): object {
+	const { properties } = caps as { properties: object };
+	return {
+		description: "One budget for agents on many machines. Not for a project's file.",
+		type: "object",
+		additionalProperties: false,
+		properties: {
+			at: { type: "string", description: "postgres://user:password@host/database. The file has to be yours alone." },
+			account: { type: "string", description: "The name of the budget." },
+			zone: { type: "string", description: "Where a day begins at midnight, such as Europe/Berlin.", default: "UTC" },
+			...properties,
+			day: { description: "Caps for each calendar day.", type: "object", additionalProperties: false, properties },
+		},
+	};
 }
 
 function property(key: Key): object {

@@ -2,7 +2,7 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { snapshot, type Snapshot } from "./core/snapshot.ts";
 import { isPolicy, type Limit, type Policy } from "./core/limit.ts";
-import type { Max, MeterId } from "./core/meters.ts";
+import { kindOf, type Max, METER_IDS, type MeterId } from "./core/meters.ts";
 import type { Outcome } from "./core/outcome.ts";
 import { quote } from "./core/text.ts";
 import type { Pi } from "./pi/host.ts";
@@ -11,6 +11,7 @@ import type { Report } from "./pi/report.ts";
 import { Session } from "./pi/session.ts";
 import { treeOf } from "./pi/sharing.ts";
 import type { Role } from "./pi/tree.ts";
+import { readOption } from "./settings/budget.ts";
 import { type Place, resolve } from "./settings/resolve.ts";
 import { defaults, type Key, KEY_OF, meterOf, SETTINGS } from "./settings/settings.ts";
 import { readGrace } from "./settings/supplied.ts";
@@ -24,7 +25,7 @@ export { OUTCOME_ENTRY, OUTCOME_EVENT } from "./pi/report.ts";
 export type LimitOption = number | string | { readonly max: number | string; readonly policy?: Policy };
 
 /** Every option has the default of its setting. A limit's option is named like its meter. */
-export type TurnLimitOptions = { readonly [id in MeterId]?: LimitOption } & {
+export type TurnLimitOptions = { readonly [id in Exclude<MeterId, `budget${string}`>]?: LimitOption } & {
 	/** For limits that carry none. */
 	readonly policy?: Policy;
 	/** How many turns remain when the model is told to wrap up. A function is read at every check. */
@@ -39,11 +40,27 @@ export type TurnLimitOptions = { readonly [id in MeterId]?: LimitOption } & {
 	readonly bell?: boolean;
 	/** Tools whose identical calls in a row are not counted. */
 	readonly repeatsExcept?: readonly string[];
+	/** The budget of a fleet of agents. */
+	readonly budget?: BudgetOption;
 	/** The limit of the agent that starts this one: both share its tree, and nobody is asked here. */
 	readonly parent?: TurnLimit;
 	/** Called once per run, when pi has settled. */
 	readonly onOutcome?: (outcome: Outcome) => void;
 };
+
+/** Caps as limits are written. */
+type Caps = { readonly [key in "maxTurns" | "maxCost" | "maxTokens"]?: number | string };
+
+export interface BudgetOption extends Caps {
+	/** `postgres://user:password@host/database` */
+	readonly at: string;
+	/** The name of the budget. */
+	readonly account: string;
+	/** For each calendar day. */
+	readonly day?: Caps;
+	/** Where a day begins at midnight; UTC by default. */
+	readonly zone?: string;
+}
 
 /** An extension factory for `DefaultResourceLoader`'s `extensionFactories`. Make one per session. */
 export interface TurnLimit {
@@ -79,6 +96,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	const places: Place[] = [{ values, name: () => "option", strength: "start" }];
 	const grace = typeof options.grace === "function" ? options.grace : undefined;
 	const wrapUpMessage = typeof options.wrapUpMessage === "function" ? options.wrapUpMessage : undefined;
+	const budget = options.budget === undefined ? undefined : readOption(options.budget);
 	/** One for each loader that ran the factory. */
 	const sessions: Session[] = [];
 	let last: Report | undefined;
@@ -89,7 +107,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 			options.onOutcome?.(report.outcome);
 		};
 		const role = (): Role | undefined => options.parent && memberOf(options.parent);
-		sessions.push(new Session(pi, { rank: "program", places, policies, grace, wrapUpMessage, hear, role }));
+		sessions.push(new Session(pi, { rank: "program", places, policies, budget, grace, wrapUpMessage, hear, role }));
 	};
 	SESSIONS.set(extension, sessions);
 	return Object.assign(extension, {
@@ -122,7 +140,7 @@ function memberOf(parent: TurnLimit): Role {
 }
 
 const OPTIONS: { readonly [option: string]: Key } = {
-	...KEY_OF,
+	...Object.fromEntries(METER_IDS.filter((id) => kindOf(id).scope !== "budget").map((id) => [id, KEY_OF[id]])),
 	policy: "policy",
 	grace: "grace",
 	wrapUpMessage: "wrapUpMessage",
@@ -135,6 +153,7 @@ const OPTIONS: { readonly [option: string]: Key } = {
 /** Options that are no settings. */
 const OTHERS: { readonly [option: string]: { takes: (value: unknown) => boolean; expected: string } } = {
 	onOutcome: { takes: (value) => typeof value === "function", expected: "a function" },
+	budget: { takes: (value) => checkBudget(value), expected: "" },
 	parent: { takes: (value) => SESSIONS.has(value as object), expected: "what turnLimit() has given" },
 };
 
@@ -163,6 +182,13 @@ function validate(options: TurnLimitOptions): { values: Place["values"]; policie
 		}
 	}
 	return { values, policies };
+}
+
+/** @throws TypeError */
+function checkBudget(value: unknown): boolean {
+	const found = readOption(value);
+	if (found.kind === "unusable") throw new TypeError(found.why.join("\n"));
+	return true;
 }
 
 /** The value as it was given, if the setting takes it. */

@@ -1,5 +1,6 @@
 /** Translates between the breaker's meters and the ledger's accounts. */
 import type { Meter } from "../core/limit.ts";
+import type { Scope } from "../core/kind.ts";
 import { kindOf, METER_IDS, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
 import type { Balances } from "../core/alphabet.ts";
 import { type Account, type Amounts, MOST, type Reading } from "../ledger/port.ts";
@@ -18,7 +19,7 @@ function zone(): string {
 	return zone === undefined || zone === "Etc/Unknown" ? "UTC" : zone;
 }
 
-export function capsOf(meters: Meters, scope: "day" | "tree"): Amounts {
+export function capsOf(meters: Meters, scope: Scope): Amounts {
 	const limited = SHARED.filter((id) => kindOf(id).scope === scope && meters[id].limit.max !== "unlimited");
 	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
 }
@@ -46,7 +47,8 @@ export function withinMost(amounts: Amounts): Amounts {
 }
 
 function idOf({ account }: Reading, meter: string): MeterId | undefined {
-	return SHARED.find((id) => kindOf(id).scope === account.scope && kindOf(id).of === meter);
+	const scope: Scope = account.scope === "fleet" ? "budget" : account.scope;
+	return SHARED.find((id) => kindOf(id).scope === scope && kindOf(id).of === meter);
 }
 
 /** The meter of which all is spent. */
@@ -69,5 +71,7 @@ export function balancesOf(readings: readonly Reading[], meters: Meters, own: Am
 			return isLimited ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
 		}),
 	);
-	return Object.fromEntries(known);
+	// Of a fleet's budget and its day the one counts that has less room.
+	const least = known.toSorted(([, a], [, b]) => b.cap - b.used - (a.cap - a.used));
+	return Object.fromEntries(least);
 }

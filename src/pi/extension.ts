@@ -9,6 +9,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isBroken, stoppedByLimit } from "../core/outcome.ts";
 import { clip, quote } from "../core/text.ts";
+import { readBudget, takeAddress } from "../settings/budget.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/places.ts";
 import type { Place } from "../settings/resolve.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../settings/settings.ts";
@@ -28,6 +29,8 @@ const STOPPED = 53;
 const PARTIAL = 54;
 
 export default function (pi: Pi): void {
+	// Before any tool can inherit it.
+	takeAddress(process.env, shared);
 	const pending = new PendingLine();
 	pi.on("input", ({ source }) => {
 		if (source !== "extension") pending.flush();
@@ -155,14 +158,17 @@ function registerFlags(pi: Pi): void {
 	}
 }
 
+const NO_BUDGET = "A project file cannot set a budget; ignoring budget in .pi/turn-limit.json.";
+
 function surroundings(pi: Pi, ctx: Context): Surroundings {
 	const user = readFile(userFile(), "turn-limit.json");
 	const isTrusted = ctx.isProjectTrusted();
 	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
 	return {
 		places: [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env), user.place],
+		budget: readBudget(userFile(), "turn-limit.json", process.env, takeAddress(process.env, shared)),
 		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
-		problems: [...user.problems, ...(project?.problems ?? [])],
+		problems: [...user.problems, ...(project?.problems ?? []), ...(project?.hasBudget ? [NO_BUDGET] : [])],
 	};
 }
 
@@ -187,7 +193,7 @@ function saveForUser(values: Place["values"]): string {
 
 /** A model with a write tool could have edited the file, so limits that have changed are announced. */
 function readFile(path: string, shownAs: string): Found {
-	const { place, problems } = fromFile(path, shownAs);
+	const { place, problems, hasBudget } = fromFile(path, shownAs);
 	const changes = Object.values(KEY_OF).flatMap((key) => {
 		const now = place.values[key];
 		const before = shared.limits.has(path + key) ? shared.limits.get(path + key) : now;
@@ -195,5 +201,5 @@ function readFile(path: string, shownAs: string): Found {
 		const [was, is] = [before, now].map((value) => (value === undefined ? "not set" : quote(value)));
 		return was === is ? [] : [`${place.name(key)} has changed since it was last read: it was ${was} and is now ${is}.`];
 	});
-	return { place, problems: [...problems, ...changes] };
+	return { place, problems: [...problems, ...changes], hasBudget };
 }

@@ -1,3 +1,4 @@
+import type { BudgetFound } from "../settings/budget.ts";
 import type { Place } from "../settings/resolve.ts";
 import type { Rank } from "./claim.ts";
 import type { Context } from "./host.ts";
@@ -14,6 +15,8 @@ export interface Options {
 	readonly places: readonly Place[];
 	/** The places once a session has started; the same if not given. */
 	readonly surroundings?: (ctx: Context) => Surroundings;
+	/** A fleet's, where no surroundings tell of it. */
+	readonly budget?: BudgetFound | undefined;
 	/** The session's role, where pi's process does not tell it. */
 	readonly role?: () => Role | undefined;
 	/** Of limits that have a policy of their own. */

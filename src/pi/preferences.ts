@@ -1,5 +1,6 @@
 /** The settings in force, and what `/turn-limit` has set on top of them in this session. */
-import type { MeterId } from "../core/meters.ts";
+import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import { type Budget, type BudgetFound, lowestCaps } from "../settings/budget.ts";
 import { fromMemory, remember, type Values } from "../settings/places.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../settings/settings.ts";
@@ -12,10 +13,12 @@ export interface Surroundings {
 	/** Strongest first. */
 	readonly places: readonly Place[];
 	readonly project?: LoweringPlace | undefined;
+	/** A fleet's. */
+	readonly budget?: BudgetFound;
 	readonly problems: readonly string[];
 }
 
-type Origin = Pick<Options, "places" | "rank" | "surroundings">;
+type Origin = Pick<Options, "places" | "rank" | "surroundings" | "budget">;
 
 const COMMAND = `/${NAME}`;
 
@@ -34,11 +37,11 @@ export class Preferences {
 	#recalled: Values = {};
 
 	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
-	constructor(pi: Pick<Pi, "appendEntry">, { places, rank, surroundings = () => this.#around }: Origin) {
+	constructor(pi: Pick<Pi, "appendEntry">, { places, rank, surroundings = () => this.#around, budget }: Origin) {
 		this.#pi = pi;
 		this.#isEmbedded = rank === "program";
 		this.#surroundings = surroundings;
-		this.#around = { places, problems: [] };
+		this.#around = { places, problems: [], ...(budget && { budget }) };
 		this.current = this.#resolve().settings;
 	}
 
@@ -55,6 +58,18 @@ export class Preferences {
 		const problems = this.#read(ctx);
 		this.#settle();
 		return [...problems, ...this.#loosened()];
+	}
+
+	/** The fleet's, if there is one. */
+	get budget(): Budget | undefined {
+		const found = this.#around.budget;
+		return found?.kind === "budget" ? found.budget : undefined;
+	}
+
+	/** What is wrong with the fleet's budget: nothing may run without it. */
+	get whyNot(): string | undefined {
+		const found = this.#around.budget;
+		return found?.kind === "unusable" ? found.why.join("\n") : undefined;
 	}
 
 	/** The place of a meter's limit. */
@@ -107,7 +122,7 @@ export class Preferences {
 
 	#settle(): readonly string[] {
 		const { settings, problems } = this.#resolve();
-		this.current = lowered(settings, this.#root);
+		this.current = { ...lowered(settings, this.#root), ...limitsOf(this.budget) };
 		return problems;
 	}
 
@@ -145,6 +160,18 @@ export class Preferences {
 		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
 		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
 	}
+}
+
+/** Of a fleet: no other place sets them. */
+function limitsOf(budget: Budget | undefined): Partial<Resolved> {
+	if (budget === undefined) return {};
+	const caps: Readonly<Record<string, number | undefined>> = lowestCaps(budget);
+	const ids = METER_IDS.filter((id) => kindOf(id).scope === "budget");
+	const limits = ids.map((id) => [
+		KEY_OF[id],
+		{ value: caps[kindOf(id).of] ?? "unlimited", source: `budget ${budget.account}` },
+	]);
+	return Object.fromEntries(limits) as Partial<Resolved>;
 }
 
 /** With the limits of the root where they are lower. */

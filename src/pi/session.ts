@@ -110,6 +110,10 @@ export class Session implements Guard {
 		await apply(this, ctx);
 		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
 		this.display.warnOnce(problems.join("\n"), ctx);
+		this.whyNot = this.settings.whyNot;
+		if (this.whyNot === undefined) return;
+		this.duty = "unable";
+		this.display.warnOnce(this.whyNot, ctx);
 	}
 
 	/** True for the session that this copy guards, and as long as it has seen none. */

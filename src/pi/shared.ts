@@ -16,6 +16,8 @@ interface Shared {
 	readonly limits: Map<string, unknown>;
 	/** The exit code that the outcomes so far ask for; undefined until one does. */
 	exitCode: number | undefined;
+	/** Of a fleet's ledger, if the environment had one: it can be taken out once only. */
+	address: string | undefined;
 }
 
 const KEY = Symbol.for("pi-turn-limit/2");
@@ -28,4 +30,5 @@ export const shared: Shared = (slot[KEY] ??= {
 	commands: new Map(),
 	limits: new Map(),
 	exitCode: undefined,
+	address: undefined,
 });

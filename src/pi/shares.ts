@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { kindOf, type MeterId } from "../core/meters.ts";
 import type { Balances, Event } from "../core/alphabet.ts";
 import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
+import { accountsOf, type Budget } from "../settings/budget.ts";
 import { balancesOf, dayOf, fullMeter, type Meters, withinMost } from "./accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "./pause.ts";
@@ -21,6 +22,9 @@ export class Shares {
 	readonly at: string;
 	readonly #purse: Purse;
 	readonly #membership: Membership;
+	readonly #budget: Budget | undefined;
+	/** The accounts of the fleet that this session has joined. */
+	readonly #joined = new Set<string>();
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
 	/** The most that a turn has spent so far: held for the next one. */
@@ -30,8 +34,9 @@ export class Shares {
 	#renewing: NodeJS.Timeout | undefined;
 
 	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
-	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined) {
+	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined, budget?: Budget) {
 		this.at = at;
+		this.#budget = budget;
 		this.#purse = new Purse(open);
 		this.#membership = new Membership(tree);
 	}
@@ -75,6 +80,7 @@ export class Shares {
 			const ledger = await this.#purse.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
+			await this.#joinFleet(ledger, accounts);
 			await this.#membership.join(ledger, accounts, meters, LEASE);
 			for (;;) {
 				const amounts = { ...this.#dearest, turns: 1 };
@@ -151,7 +157,7 @@ export class Shares {
 
 	/** @throws LedgerError. */
 	async read(meters: Meters): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
-		const accounts = this.#accountsOf(meters).filter(({ scope }) => scope === "day" || this.#membership.isJoined);
+		const accounts = this.#accountsOf(meters).filter((account) => this.#isKnown(account));
 		if (accounts.length === 0) return { balances: {}, agents: undefined };
 		try {
 			const readings = await (await this.#purse.ready()).read(accounts);
@@ -171,7 +177,23 @@ export class Shares {
 
 	/** From the outermost to the innermost. */
 	#accountsOf(meters: Meters): readonly Account[] {
-		return [...dayOf(meters), ...this.#membership.accountOf(meters)];
+		const fleet = this.#budget === undefined ? [] : accountsOf(this.#budget, Date.now());
+		return [...fleet, ...dayOf(meters), ...this.#membership.accountOf(meters)];
+	}
+
+	/** A budget that an operator has deleted is not made again: its agents stop. */
+	async #joinFleet(ledger: Ledger, accounts: readonly Account[]): Promise<void> {
+		for (const account of accounts) {
+			if (account.scope !== "fleet" || this.#joined.has(account.name)) continue;
+			await ledger.join(account);
+			this.#joined.add(account.name);
+		}
+	}
+
+	/** The ledger can tell of it. */
+	#isKnown(account: Account): boolean {
+		if (account.scope === "fleet") return this.#joined.has(account.name);
+		return account.scope === "day" || this.#membership.isJoined;
 	}
 
 	#spending(meters: Meters): Spending {

@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { isSharing } from "../core/gate.ts";
 import { kindOf, type MeterId, SHARED } from "../core/meters.ts";
 import { isRetrying } from "../core/state.ts";
-import type { Amounts } from "../ledger/port.ts";
+import type { Amounts, Ledger } from "../ledger/port.ts";
+import type { Budget } from "../settings/budget.ts";
 import { KEY_OF } from "../settings/settings.ts";
 import { agentDirectory, type Context } from "./host.ts";
 import type { Session } from "./session.ts";
@@ -19,12 +20,25 @@ const DIRECTORY = "turn-limit-ledger";
 async function sharesOf(session: Session): Promise<Shares> {
 	const { Shares } = await import("./shares.ts");
 	const at = session.role.tree?.at ?? join(agentDirectory(), DIRECTORY);
-	const open = async () => {
+	const openHome = async () => {
 		const { openSqlite } = await import("../ledger/sqlite.ts");
 		mkdirSync(dirname(at), { recursive: true });
 		return await openSqlite({ directory: at, within: dirname(at) });
 	};
-	return (session.shares ??= new Shares(at, open, session.role.tree?.name));
+	const { budget } = session.settings;
+	const open = budget === undefined ? openHome : await withFleet(openHome, budget);
+	return (session.shares ??= new Shares(at, open, session.role.tree?.name, budget));
+}
+
+/** Opens the machine's ledger and the fleet's as one. */
+async function withFleet(openHome: () => Promise<Ledger>, budget: Budget): Promise<() => Promise<Ledger>> {
+	const { Ledgers } = await import("../ledger/ledgers.ts");
+	const openFleet = async () => {
+		const { openPostgres } = await import("../ledger/postgres.ts");
+		return await openPostgres({ address: budget.at() });
+	};
+	const ids = new Map<string, string>();
+	return () => Promise.resolve(new Ledgers(openHome, openFleet, ids));
 }
 
 /** Holds room for the next turn, and reports what came of it. */

@@ -26,10 +26,16 @@ const BY_WORD = new Map<string, Key>(
 	KEYS.flatMap((key) => (SETTINGS[key].word === undefined ? [] : [[SETTINGS[key].word, key]])),
 );
 
+/** The meters whose limit can be typed. */
+const TYPED = METER_IDS.filter((id) => SETTINGS[KEY_OF[id]].word !== undefined);
+
 /** Turns need no word, but may have one. */
 const ALIASES = new Map<string, Key>([
 	["turns", KEY_OF.turns],
-	...WIDER_SCOPES.map((scope): [string, Key] => [scope, KEY_OF[`${scope}Turns`]]),
+	...WIDER_SCOPES.filter((scope) => TYPED.includes(`${scope}Turns`)).map((scope): [string, Key] => [
+		scope,
+		KEY_OF[`${scope}Turns`],
+	]),
 ]);
 
 export const WORDS = [
@@ -90,7 +96,7 @@ const OTHERS: readonly Entry[] = [
 ];
 
 const COMPLETIONS: readonly Entry[] = [
-	...METER_IDS.flatMap((id): Entry[] => {
+	...TYPED.flatMap((id): Entry[] => {
 		const { samples, step, many } = kindOf(id);
 		const scope = isOfRound(id) ? ", this round only" : "";
 		return [
@@ -118,7 +124,7 @@ export function complete(prefix: string): { value: string; label: string; descri
 export function help(room: number): string {
 	const entries: readonly Entry[] = [
 		["/turn-limit", "show meters, settings, the last run"],
-		...METER_IDS.map((id): Entry => [typed(id, kindOf(id).samples[0] ?? ""), `${kindOf(id).many}${per(id)}`]),
+		...TYPED.map((id): Entry => [typed(id, kindOf(id).samples[0] ?? ""), `${kindOf(id).many}${per(id)}`]),
 		["unlimited", "in place of a number: never ask"],
 		[`+${kindOf("turns").step}`, "that many more, this round only"],
 		...OTHERS,

@@ -6,7 +6,7 @@
 import { statSync } from "node:fs";
 import { METERS } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
-import { isObject, readObject } from "./places.ts";
+import { BUDGET, isObject, readObject } from "./places.ts";
 
 /** Holds the address; the others are named after it. */
 const VARIABLE = "PI_TURN_LIMIT_BUDGET";
@@ -42,7 +42,7 @@ export type Environment = Record<string, string | undefined>;
  * The address that the variable holds, taken out of the environment before a tool can inherit it. `kept` is where a
  * process keeps it, since it can be taken once only.
  */
-export function takeAddress(env: Environment, kept: { address?: string }): string | undefined {
+export function takeAddress(env: Environment, kept: { address?: string | undefined }): string | undefined {
 	const text = env[VARIABLE]?.trim();
 	if (!text || text === TAKEN) return kept.address;
 	env[VARIABLE] = TAKEN;
@@ -51,7 +51,22 @@ export function takeAddress(env: Environment, kept: { address?: string }): strin
 
 /** `path`: the user's file. `address`: what `takeAddress` has given. */
 export function readBudget(path: string, shownAs: string, env: Environment, address: string | undefined): BudgetFound {
-	const given = fromFile(path);
+	return find(fromFile(path), ` in ${shownAs}`, env, address, path);
+}
+
+/** The budget that a program has given as an option. */
+export function readOption(given: unknown): BudgetFound {
+	return find(given, "", {}, undefined, undefined);
+}
+
+/** `place`: behind the keys. `path`: the file that has to be the user's alone, if it is one. */
+function find(
+	given: unknown,
+	place: string,
+	env: Environment,
+	address: string | undefined,
+	path: string | undefined,
+): BudgetFound {
 	const caps = Object.fromEntries(Object.entries(CAPS).map(([key, meter]) => [key, `_${meter.toUpperCase()}`]));
 	const variable = (name: string): unknown => env[VARIABLE + name]?.trim() || undefined;
 	const pick = (names: Readonly<Record<string, string>>, from: unknown, object: string, prefix = ""): Given =>
@@ -59,7 +74,7 @@ export function readBudget(path: string, shownAs: string, env: Environment, addr
 			Object.entries(names).map(([key, name]) => {
 				const value = variable(prefix + name);
 				const inFile = isObject(from) ? from[key] : undefined;
-				const where = value === undefined ? `${object}.${key} in ${shownAs}` : VARIABLE + prefix + name;
+				const where = value === undefined ? `${object}.${key}${place}` : VARIABLE + prefix + name;
 				return [key, { value: value ?? inFile, where }];
 			}),
 		);
@@ -70,8 +85,8 @@ export function readBudget(path: string, shownAs: string, env: Environment, addr
 	const isSet = [account, total, daily].some((each) => Object.values(each).some(({ value }) => value !== undefined));
 	const isTaken = env[VARIABLE] === TAKEN;
 	if (given === undefined && address === undefined && !isTaken && !isSet) return { kind: "none" };
-	reader.shape(given, shownAs);
-	const at = address ?? reader.address(given, path, shownAs, isTaken);
+	reader.shape(given, place);
+	const at = address ?? reader.address(given, path, place, isTaken);
 	const budget = {
 		at: () => at,
 		account: reader.account(account["account"]),
@@ -79,12 +94,17 @@ export function readBudget(path: string, shownAs: string, env: Environment, addr
 		caps: reader.caps(total),
 		daily: reader.caps(daily),
 	};
+	reader.atLeastOne(budget, place);
 	return reader.wrong.length > 0 ? { kind: "unusable", why: reader.wrong } : { kind: "budget", budget };
 }
 
-/** What a project's file says of a budget, if it says anything: it cannot name one. */
-export function refuseInProject(content: Readonly<Record<string, unknown>>, shownAs: string): readonly string[] {
-	return "budget" in content ? [`A project file cannot set a budget; ignoring budget in ${shownAs}.`] : [];
+/** By meter: the lower one of the cap of all and of the cap of a day. */
+export function lowestCaps({ caps, daily }: Budget): Caps {
+	const lowest = Object.values(CAPS).flatMap((meter) => {
+		const found = [caps[meter], daily[meter]].filter((cap) => cap !== undefined);
+		return found.length === 0 ? [] : [[meter, Math.min(...found)]];
+	});
+	return Object.fromEntries(lowest) as Caps;
 }
 
 /** The accounts of a fleet's ledger, from the outermost: the budget as a whole, and that of the day that `now` is in. */
@@ -106,7 +126,7 @@ function dateIn(zone: string, now: number): string {
 /** Undefined if the file has none; a file that cannot be read is reported with the other settings. */
 function fromFile(path: string): unknown {
 	try {
-		return readObject(path)["budget"];
+		return readObject(path)[BUDGET];
 	} catch {
 		return undefined;
 	}
@@ -124,22 +144,22 @@ class Reader {
 		this.wrong.push(`${where}: expected ${expected}, got ${got}. The budget cannot be used.`);
 	}
 
-	shape(given: unknown, shownAs: string): void {
+	shape(given: unknown, place: string): void {
 		if (given === undefined) return;
 		// Not what it holds, which may be the address.
-		if (!isObject(given)) return this.#expect(`budget in ${shownAs}`, "an object", typeof given);
+		if (!isObject(given)) return this.#expect(`budget${place}`, "an object", typeof given);
 		const { day } = given;
-		if (day !== undefined && !isObject(day)) this.#expect(`budget.day in ${shownAs}`, "an object", quote(day));
+		if (day !== undefined && !isObject(day)) this.#expect(`budget.day${place}`, "an object", quote(day));
 		const unknown = [
 			...Object.keys(given).filter((key) => !KNOWN.includes(key)),
 			...(isObject(day) ? Object.keys(day).filter((key) => !Object.hasOwn(CAPS, key)) : []),
 		];
 		if (unknown.length > 0)
-			this.#expect(`budget in ${shownAs}`, KNOWN.join(", "), unknown.map((key) => quote(key)).join(", "));
+			this.#expect(`budget${place}`, KNOWN.join(", "), unknown.map((key) => quote(key)).join(", "));
 	}
 
-	address(given: unknown, path: string, shownAs: string, isTaken: boolean): string {
-		const where = `budget.at in ${shownAs}`;
+	address(given: unknown, path: string | undefined, place: string, isTaken: boolean): string {
+		const where = `budget.at${place}`;
 		const at = isObject(given) ? given["at"] : undefined;
 		if (at === undefined && isTaken) {
 			const expected = `an address, since ${VARIABLE} is not passed on to the agents that an agent starts`;
@@ -147,7 +167,7 @@ class Reader {
 		} else if (at === undefined) this.#expect(where, `an address there or in ${VARIABLE}`, "nothing");
 		else if (typeof at !== "string" || at.trim() === "") this.#expect(where, "an address", `a ${typeof at}`);
 		else {
-			const mode = exposure(path);
+			const mode = path === undefined ? undefined : exposure(path);
 			if (mode !== undefined) this.#expect(where, "a file of yours that only you can read (chmod 600)", mode);
 		}
 		return String(at);
@@ -168,6 +188,13 @@ class Reader {
 			this.#expect(given?.where ?? "", "a time zone such as Europe/Berlin", quote(zone));
 			return "UTC";
 		}
+	}
+
+	/** Nothing is asked of a ledger that limits nothing. */
+	atLeastOne({ caps, daily }: Pick<Budget, "caps" | "daily">, place: string): void {
+		const isNone = [caps, daily].every((each) => Object.keys(each).length === 0);
+		if (isNone && this.wrong.length === 0)
+			this.#expect(`budget${place}`, `a cap: ${Object.keys(CAPS).join(", ")}`, "none");
 	}
 
 	caps(given: Given): Caps {

@@ -5,6 +5,9 @@ import { clip, quote } from "../core/text.ts";
 import type { Place } from "./resolve.ts";
 import { type Key, KEYS, SETTINGS } from "./settings.ts";
 
+/** In a file: the budget of a fleet. */
+export const BUDGET = "budget";
+
 /** A settings file is a handful of lines; anything much larger is not one. */
 const MAX_BYTES = 64 * 1024;
 
@@ -12,7 +15,15 @@ const MAX_BYTES = 64 * 1024;
 const VERSION = 1;
 
 /** Objects in a file that hold settings. */
-const SCOPES = new Set(KEYS.filter((key) => key.includes(".")).map((key) => key.split(".")[0]));
+const SCOPES = new Set(KEYS.filter((key) => key.includes(".") && !isOfBudget(key)).map((key) => key.split(".")[0]));
+
+/** Others read these. */
+const OTHERS = ["$schema", BUDGET];
+
+/** A fleet's budget is an object of its own. */
+function isOfBudget(key: Key): boolean {
+	return key.startsWith(`${BUDGET}.`);
+}
 
 export type Values = Place["values"];
 
@@ -20,6 +31,8 @@ export type Values = Place["values"];
 export interface Found {
 	readonly place: Place;
 	readonly problems: readonly string[];
+	/** Others read it. */
+	readonly hasBudget: boolean;
 }
 
 /** `flag` gives the value of a flag; only text is one. */
@@ -44,18 +57,20 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
 
 /** A missing file is fine. An unreadable or invalid one is reported and ignored. */
 export function fromFile(path: string, shownAs: string): Found {
-	const found = (values: Values, problems: string[]): Found => ({
+	const found = (values: Values, problems: string[], hasBudget = false): Found => ({
 		place: { values, name: (key) => `${key} in ${shownAs}`, strength: "file" },
 		problems,
+		hasBudget,
 	});
 	try {
 		const content = flat(readObject(path));
-		const unknown = Object.keys(content).filter((key) => key !== "$schema" && !Object.hasOwn(SETTINGS, key));
+		const unknown = Object.keys(content).filter((key) => !OTHERS.includes(key) && !Object.hasOwn(SETTINGS, key));
 		const names = clip(unknown.map(quote).join(", "), 160);
-		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${KEYS.join(", ")}.`;
+		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${[...KEYS.filter((key) => !isOfBudget(key)), BUDGET].join(", ")}.`;
 		return found(
 			pick((key) => content[key]),
 			unknown.length === 0 ? [] : [problem],
+			BUDGET in content,
 		);
 	} catch (error) {
 		const why = clip(error instanceof Error ? error.message : String(error), 160);

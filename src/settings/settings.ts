@@ -82,9 +82,8 @@ function limitOf(id: MeterId): Setting<Max> {
 		show: (value) => (value === "unlimited" ? value : unit.show(value)),
 		title,
 		...(scope === "round" ? { flag: word === "" ? "turn-limit" : `turn-limit-${word}` } : {}),
-		env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`,
-		word,
-		tightens: isLower,
+		// A fleet's budget is read as a whole (budget.ts), and only where the user has set it.
+		...(scope === "budget" ? {} : { env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`, word, tightens: isLower }),
 		about: `Limit of ${many} until you are asked. ${about}`,
 		schema: { anyOf: [...unit.schema, { enum: ["unlimited"] }] },
 	};

@@ -184,8 +184,8 @@ export function sum(spent: Partial<Outcome> = {}): Spent & { advised: boolean } 
 	return { ...perRunMeter(() => 0), continuations: 0, advised: false, ...spent };
 }
 
-/** Every meter that sums up, at each gate that checks it. */
-export const GATES = METER_IDS.filter((id) => id !== "repeats").flatMap((id) =>
+/** Every meter that sums up and that somebody here can be asked about, at each gate that checks it. */
+export const GATES = METER_IDS.filter((id) => id !== "repeats" && kindOf(id).scope !== "budget").flatMap((id) =>
 	kindOf(id).gates.map((gate) => ({ id, gate })),
 );
 

@@ -38,12 +38,39 @@ function without(given: Given = {}, turns = 0): Driver {
 	return run;
 }
 
-test("tree and day are shared, the widest first, and nothing else is", () => {
-	assert.deepEqual(SHARED, ["dayTurns", "dayCost", "dayTokens", "treeTurns", "treeCost", "treeTokens"]);
-	assert.deepEqual(
-		METER_IDS.filter((id) => isShared(id)).map((id) => kindOf(id).scope),
-		["tree", "tree", "tree", "day", "day", "day"],
-	);
+test("tree, day and budget are shared, the widest first, and nothing else is", () => {
+	const widest = ["budget", "day", "tree"].flatMap((scope) => [`${scope}Turns`, `${scope}Cost`, `${scope}Tokens`]);
+	assert.deepEqual(SHARED, widest);
+	assert.deepEqual(new Set(METER_IDS.filter((id) => isShared(id))), new Set(SHARED));
+});
+
+describe("a fleet's budget", () => {
+	test("at its limit nobody is asked, although somebody is there: the policy applies", () => {
+		for (const [policy, said] of [
+			["abort", ["abort"]],
+			["synthesize", [SYNTHESIZE, "admit"]],
+		] as const) {
+			const run = limited({ budgetTurns: 2, attended: true, policy });
+			run.turns(2);
+			assert.deepEqual(run.request(), said);
+		}
+	});
+
+	test("nobody here can raise it, in a run or between runs", () => {
+		const run = limited({ budgetTurns: 1, attended: true });
+		assert.deepEqual(run.raise("budgetTurns", 5), []);
+		run.turns(1);
+		assert.deepEqual(run.raise("budgetTurns", 5), []);
+		assert.deepEqual(run.request(), ["abort"]);
+	});
+
+	test("that cannot be reached is asked about, and a yes goes on without it", () => {
+		const run = limited({ budgetTurns: 1, attended: true });
+		run.ledger.fault = LOCKED;
+		assert.deepEqual(run.request(), [asks("budgetTurns"), "wait"]);
+		assert.deepEqual(run.answer("yes"), []);
+		assert.deepEqual(run.turns(3), []);
+	});
 });
 
 describe("the ledger", () => {

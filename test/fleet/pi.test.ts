@@ -1,20 +1,121 @@
+/** A real pi with a fleet's budget. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { host } from "../harness/index.ts";
-import { database } from "./database.ts";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { bash, calls, endless, type Host, host, type HostOptions, mark, text, times } from "../harness/index.ts";
+import { type Database, database } from "./database.ts";
 
-test("a real pi spends of a fleet's budget, ends by itself, and passes the address on to nobody", async (t) => {
+/** A pi of its own agent directory, as on a machine of its own. */
+function agent(t: TestContext, base: Database, caps: object, options: Partial<HostOptions> = {}): Promise<Host> {
+	const budget = { at: base.address("agent"), account: "ticket-42", ...caps };
+	return machine(t, { model: endless(), agentFiles: { "turn-limit.json": { grace: 0, budget } }, ...options });
+}
+
+async function machine(t: TestContext, options: HostOptions): Promise<Host> {
+	const pi = await host(t, options);
+	const file = join(pi.agentDir, "turn-limit.json");
+	if (readdirSync(pi.agentDir).includes("turn-limit.json")) chmodSync(file, 0o600);
+	return pi;
+}
+
+function requests(pis: readonly Host[]): number {
+	return pis.reduce((sum, { model }) => sum + model.requests.length, 0);
+}
+
+test("three machines and one budget of 7 turns: exactly 7 requests in all", async (t) => {
 	const base = await database(t);
-	const extension = new URL("extension.ts", import.meta.url).pathname;
+	const pis = await Promise.all([1, 2, 3].map(() => agent(t, base, { maxTurns: 7 })));
+	const ends = await Promise.all(pis.map((pi) => pi.print("go")));
+	assert.equal(requests(pis), 7);
+	for (const { code, stderr } of ends) {
+		assert.equal(code, 53);
+		assert.match(stderr, /exhausted at the limit of 7 turns in this fleet's budget/);
+	}
+});
+
+test("three machines and one budget of dollars: at most one turn each beyond it", async (t) => {
+	const base = await database(t);
+	const pis = await Promise.all([1, 2, 3].map(() => agent(t, base, { maxCost: 0.05 })));
+	await Promise.all(pis.map((pi) => pi.print("go")));
+	assert.ok(requests(pis) >= 5 && requests(pis) <= 5 + 3, String(requests(pis)));
+});
+
+test("the lowest of budget, day of the budget, day and tree holds", async (t) => {
+	const base = await database(t);
+	const account = { at: base.address("agent"), account: "team" };
+	for (const [n, limits, of] of [
+		[2, { budget: { ...account, maxTurns: 9, day: { maxTurns: 2 } } }, "in this fleet's budget"],
+		[3, { budget: { ...account, account: "b", maxTurns: 9 }, day: { maxTurns: 3 } }, "today"],
+		[4, { budget: { ...account, account: "c", maxTurns: 9 }, tree: { maxTurns: 4 } }, "in this tree of agents"],
+	] as const) {
+		const pi = await machine(t, { model: endless(), agentFiles: { "turn-limit.json": { grace: 0, ...limits } } });
+		const { stderr } = await pi.print("go");
+		assert.equal(pi.model.requests.length, n, stderr);
+		assert.match(stderr, new RegExp(`at the limit of ${n} turns ${of}`));
+	}
+	const [used] = await base.sql`SELECT used FROM pi_turn_limit.budgets() WHERE account = 'c' AND meter = 'turns'`;
+	assert.equal(Number(used?.["used"]), 4, "what the tree refused is not counted for the fleet");
+});
+
+test("a person is not asked at a fleet's limit, sees what is left, and goes on once an operator has raised it", async (t) => {
+	const base = await database(t);
+	const pi = await agent(t, base, { maxTurns: 2 }, { model: [...times(4), text("done")] });
+	const rpc = await pi.rpc();
+	await rpc.run("go");
+	assert.deepEqual([rpc.questions.length, pi.model.requests.length], [0, 2]);
+	await rpc.prompt("/turn-limit");
+	assert.match(rpc.notifications.at(-1)?.message ?? "", /^budget turns +2 of 2 +budget ticket-42$/m);
+	await base.as("operator")`SELECT pi_turn_limit.raise_budget('ticket-42', turns => 5)`;
+	await rpc.run("go on");
+	assert.equal(pi.model.requests.length, 5);
+});
+
+test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {
+	const base = await database(t);
+	const look = bash("env; ps -eo args; cat turn-limit.json 2>/dev/null; true");
 	const env = {
 		PI_TURN_LIMIT_BUDGET: base.address("agent"),
 		PI_TURN_LIMIT_BUDGET_ACCOUNT: "ticket-42",
-		PI_TURN_LIMIT_BUDGET_TURNS: "3",
+		PI_TURN_LIMIT_BUDGET_TURNS: "2",
 	};
-	const { stderr, stdout } = await (await host(t, { extension: false, before: [extension], env })).print("hello");
-	const { inherited, ...read } = JSON.parse(stderr) as { inherited: string };
-	assert.deepEqual(read, { granted: true, turns: { used: 2, held: 0, cap: 3 } });
-	assert.match(inherited, /^PI_TURN_LIMIT_BUDGET=taken$/m);
-	assert.ok(!inherited.includes(base.password));
-	assert.equal(stdout, "done\n");
+	const pi = await host(t, { model: [calls(look), mark(), text("done")], env, session: true });
+	const { stdout, stderr } = await pi.print("go");
+	const wrong = await host(t, {
+		model: endless(),
+		env: { ...env, PI_TURN_LIMIT_BUDGET: env.PI_TURN_LIMIT_BUDGET.replace(base.password, `x${base.password}`) },
+	});
+	const refused = await wrong.print("go");
+	assert.match(refused.stderr, /refuses the user or the password/);
+	assert.deepEqual([refused.code, wrong.model.requests.length], [1, 0]);
+	const told = JSON.stringify(pi.model.requests.map(({ body }) => body));
+	assert.match(told, /PI_TURN_LIMIT_BUDGET=taken/);
+	const written = readdirSync(dirname(pi.agentDir), { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+	const places = { stdout, stderr, told, refused: refused.stderr, written: written.join() };
+	for (const [place, words] of Object.entries(places)) assert.ok(!words.includes(base.password), place);
+});
+
+for (const [what, budget, said] of [
+	["without an account", { maxTurns: 3 }, /budget\.account in turn-limit\.json: expected a name, got nothing/],
+	["with a wrong cap", { account: "a", maxTurns: "many" }, /budget\.maxTurns in turn-limit\.json: expected a whole/],
+	["where nothing listens", { account: "a", maxTurns: 3 }, /The budget at 127\.0\.0\.1\/none cannot be reached/],
+] as [string, object, RegExp][]) {
+	test(`a budget ${what} stops the run before its first request, and says why`, async (t) => {
+		const at = "postgres://ada:s3cret@127.0.0.1:1/none";
+		const pi = await machine(t, { model: endless(), agentFiles: { "turn-limit.json": { budget: { at, ...budget } } } });
+		const { code, stderr } = await pi.print("go");
+		assert.deepEqual([code, pi.model.requests.length], [1, 0]);
+		assert.match(stderr, said);
+		assert.doesNotMatch(stderr, /s3cret/);
+	});
+}
+
+test("a budget in a project's file is named and ignored", async (t) => {
+	const budget = { at: "postgres://ada:s3cret@127.0.0.1:1/none", account: "a", maxTurns: 0 };
+	const pi = await host(t, { model: [text("done")], files: { ".pi/turn-limit.json": { budget } } });
+	const { code, stderr } = await pi.print("go");
+	assert.equal(code, 0);
+	assert.match(stderr, /A project file cannot set a budget; ignoring budget in \.pi\/turn-limit\.json\./);
 });

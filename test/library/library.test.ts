@@ -193,7 +193,7 @@ describe("wrong options", () => {
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'There is no option "maxTurns"; known are turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, parent.',
+			'There is no option "maxTurns"; known are turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, budget, parent.',
 		],
 	];
 	for (const [options, error, message] of wrong) {

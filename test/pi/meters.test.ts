@@ -20,8 +20,8 @@ const ofTurns = { requests: 3, continued: 6 };
 /** A yes grants a tenth, which one turn more than uses up. */
 const ofSession = { requests: 3, continued: 4 };
 
-/** Time has tests of its own. */
-const SCENES: Readonly<Record<Exclude<MeterId, "time">, Scene>> = {
+/** Time has tests of its own, and so has a fleet's budget, which needs a server. */
+const SCENES: Readonly<Record<Exclude<MeterId, "time" | `budget${string}`>, Scene>> = {
 	turns: { limit: "3", ...ofTurns },
 	toolCalls: { limit: "3", requests: 4, continued: 6 },
 	cost: { limit: "$0.03", ...ofTurns },

@@ -9,8 +9,9 @@ import {
 	type Budget,
 	type BudgetFound,
 	type Environment,
+	lowestCaps,
 	readBudget,
-	refuseInProject,
+	readOption,
 	takeAddress,
 } from "../../src/settings/budget.ts";
 import { defer } from "../harness/wait.ts";
@@ -80,8 +81,17 @@ suite("a budget", () => {
 		assert.deepEqual([account, caps], ["other", { turns: 3, cost: 1_000_000 }]);
 	});
 
-	test("without caps has those of whoever created the account", (t) => {
-		assert.deepEqual(usable(read(t, { at: AT, account: "a", maxCost: "unlimited" })).caps, {});
+	test("without a cap cannot be used, because nothing would be asked of it", (t) => {
+		assert.deepEqual(wrong(read(t, { at: AT, account: "a", maxCost: "unlimited" })), [
+			"budget in turn-limit.json: expected a cap: maxTurns, maxCost, maxTokens, got none",
+		]);
+	});
+
+	test("is held to the lower cap of all and of a day", (t) => {
+		const budget = usable(
+			read(t, { at: AT, account: "a", maxTurns: 9, maxCost: 2, day: { maxTurns: 3, maxTokens: 5 } }),
+		);
+		assert.deepEqual(lowestCaps(budget), { turns: 3, cost: 2_000_000, tokens: 5 });
 	});
 });
 
@@ -103,8 +113,11 @@ suite("an address", () => {
 	});
 
 	test("in a variable leaves the file's mode alone", (t) => {
-		usable(read(t, { account: "a" }, { PI_TURN_LIMIT_BUDGET: AT }, 0o644));
-		assert.equal(usable(read(t, { at: "x", account: "a" }, { PI_TURN_LIMIT_BUDGET: AT }, 0o644)).address, AT);
+		usable(read(t, { account: "a", maxTurns: 1 }, { PI_TURN_LIMIT_BUDGET: AT }, 0o644));
+		assert.equal(
+			usable(read(t, { at: "x", account: "a", maxTurns: 1 }, { PI_TURN_LIMIT_BUDGET: AT }, 0o644)).address,
+			AT,
+		);
 	});
 
 	test("is taken out of the environment, and known to the process as long as it lives", () => {
@@ -119,7 +132,7 @@ suite("an address", () => {
 		assert.deepEqual(wrong(read(t, undefined, env)), [
 			"budget.at in turn-limit.json: expected an address, since PI_TURN_LIMIT_BUDGET is not passed on to the agents that an agent starts, got nothing",
 		]);
-		assert.equal(usable(read(t, { at: AT }, env)).address, AT);
+		assert.equal(usable(read(t, { at: AT, maxTurns: 1 }, env)).address, AT);
 	});
 
 	test("alone in the environment closes the budget too where a parent has taken it", (t) => {
@@ -177,11 +190,15 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 	});
 });
 
-test("a project's file cannot set a budget", () => {
-	assert.deepEqual(refuseInProject({ maxTurns: 1 }, ".pi/turn-limit.json"), []);
-	assert.deepEqual(refuseInProject({ budget: { at: AT } }, ".pi/turn-limit.json"), [
-		"A project file cannot set a budget; ignoring budget in .pi/turn-limit.json.",
-	]);
+suite("the budget of a program", () => {
+	test("is an option like the file's object", () => {
+		const { address, account, caps } = usable(readOption({ at: AT, account: "a", maxTurns: 3 }));
+		assert.deepEqual([address, account, caps], [AT, "a", { turns: 3 }]);
+	});
+
+	test("that is wrong is named by its option", () => {
+		assert.deepEqual(wrong(readOption({ at: AT, maxTurns: 3 })), ["budget.account: expected a name, got nothing"]);
+	});
 });
 
 suite("the accounts of a budget", () => {

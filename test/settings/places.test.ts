@@ -119,26 +119,28 @@ for (const [what, make, why] of [
 	});
 }
 
+const KNOWN = [...KEYS.filter((key) => !key.startsWith("budget.")), "budget"].join(", ");
+
 test("unknown keys are reported in one sentence with the known ones; the known ones still count", () => {
 	const { place, problems } = read('{ "maxturns": 5, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
 	assert.deepEqual(place.values, { maxTurns: 7 });
-	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KEYS.join(", ")}.`]);
+	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KNOWN}.`]);
 	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
 	assert.equal(many.problems.length, 1);
 	assert.ok(many.problems[0]!.length < KEYS.join(", ").length + 250);
 });
 
-for (const scope of WIDER_SCOPES) {
+for (const scope of WIDER_SCOPES.filter((scope) => scope !== "budget")) {
 	test(`limits of a ${scope} stand in an object of their own`, () => {
 		const { place, problems } = read(
 			JSON.stringify({ [scope]: { maxCost: 20, maxFiles: 3 }, policy: { maxTurns: 1 } }),
 		);
 		assert.deepEqual(place.values, { [`${scope}.maxCost`]: 20, policy: { maxTurns: 1 } });
 		assert.equal(place.name(`${scope}.maxCost`), `${scope}.maxCost in the file`);
-		assert.deepEqual(problems, [`the file: unknown and ignored: "${scope}.maxFiles". Known are ${KEYS.join(", ")}.`]);
+		assert.deepEqual(problems, [`the file: unknown and ignored: "${scope}.maxFiles". Known are ${KNOWN}.`]);
 		const none = read(JSON.stringify({ [scope]: 5 }));
 		assert.deepEqual(none.place.values, {});
-		assert.deepEqual(none.problems, [`the file: unknown and ignored: "${scope}". Known are ${KEYS.join(", ")}.`]);
+		assert.deepEqual(none.problems, [`the file: unknown and ignored: "${scope}". Known are ${KNOWN}.`]);
 	});
 }
 
@@ -166,4 +168,10 @@ test("a damaged or foreign entry is ignored and counted; the newest valid one is
 		"2 damaged or foreign turn-limit entries in this session ignored.",
 	]);
 	assert.deepEqual(fromMemory([]), { values: {}, problems: [] });
+});
+
+test("a fleet's budget is an object that others read: none of it is a setting", () => {
+	const { place, problems, hasBudget } = read(JSON.stringify({ maxTurns: 3, budget: { at: "secret", maxTurns: 1 } }));
+	assert.deepEqual([place.values, problems, hasBudget], [{ maxTurns: 3 }, [], true]);
+	assert.equal(read("{}").hasBudget, false);
 });

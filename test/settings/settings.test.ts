@@ -7,7 +7,7 @@ import { defaults, KEY_OF, KEYS, meterOf, SETTINGS } from "../../src/settings/se
 test("every setting has its place, and a limit its meter", () => {
 	assert.deepEqual(KEYS, [
 		...["maxTurns", "maxToolCalls", "maxCost", "maxTokens", "maxTime", "maxRepeats"],
-		...["session", "tree", "day"].flatMap((scope) =>
+		...["session", "tree", "day", "budget"].flatMap((scope) =>
 			["maxTurns", "maxCost", "maxTokens"].map((key) => `${scope}.${key}`),
 		),
 		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"],

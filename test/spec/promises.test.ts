@@ -58,9 +58,9 @@ const CHANGES: readonly Input["type"][] = ["limit_set", "limit_raised"];
 /** Meters that add up; of repetitions the present streak counts. */
 const SUMS = METER_IDS.filter((id) => id !== "repeats");
 const COUNTS = SUMS.filter((id) => kindOf(id).known === "before");
-const [OVER_ROUND, OVER_SESSION, OVER_TREE, OVER_BUDGET] = (["round", "session", "tree", "budget"] as const).map((scope) =>
-	METER_IDS.filter((id) => kindOf(id).scope === scope),
-) as [MeterId[], MeterId[], MeterId[]];
+const [OVER_ROUND, OVER_SESSION, OVER_TREE, OVER_BUDGET] = (["round", "session", "tree", "budget"] as const).map(
+	(scope) => METER_IDS.filter((id) => kindOf(id).scope === scope),
+) as [MeterId[], MeterId[], MeterId[], MeterId[]];
 
 function isOfRound(id: MeterId): boolean {
 	return OVER_ROUND.includes(id);
@@ -420,7 +420,8 @@ promise("TheLedgerHearsOfGrants: every yes about a shared limit and every raise 
 			const max = Number(before.meters[id].limit.max);
 			if (continues(moment, id)) raise(id, Math.max(1, Math.ceil(max / 10)));
 			if (input.type === "limit_set" && input.meter === id) promised[id] = 0;
-			if (input.type !== "limit_raised" || input.meter !== id || !isLimited(before, id) || isFixed(before, id)) continue;
+			if (input.type !== "limit_raised" || input.meter !== id || !isLimited(before, id) || isFixed(before, id))
+				continue;
 			if (before.phase.name === "idle" && OVER_TREE.includes(id)) promised[id] += input.by;
 			else raise(id, input.by);
 		}
