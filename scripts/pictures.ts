@@ -156,6 +156,7 @@ async function advice(): Promise<void> {
 	terminal.type("/turn-limit advise\r");
 	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
 	await still("advice", "/turn-limit advise says which limit fits", terminal, 62, pi);
+	await still("suggestion", "What limits would have done, and which one fits", terminal, 37, pi);
 }
 
 async function headless(): Promise<void> {
@@ -209,7 +210,7 @@ async function demo(): Promise<void> {
 
 const PICTURES: Readonly<Record<string, () => Promise<void>>> = {
 	...{ demo, widget, question: questionAndYes, yes: questionAndYes, no, tell },
-	...{ "wrapped-up": wrappedUp, "wrap-up": wrapUp, status, advice, headless },
+	...{ "wrapped-up": wrappedUp, "wrap-up": wrapUp, status, advice, suggestion: advice, headless },
 };
 
 function named(name: string): () => Promise<void> {
