@@ -131,30 +131,37 @@ function look(n: number): Reply {
 const CHAPTERS: Readonly<Record<string, (n: number) => Reply>> = {
 	turns: (n) => {
 		if (n > 5) return text("This time I stop by myself, within the limit, so nobody is asked.");
-		const words =
-			n > 3 ? "You said yes: a new round, counted from 1." : "I would work for ever. You see my turns counted.";
+		const words = n > 3 ? "I go on: a new round, counted from 1." : "I would work for ever. You see my turns counted.";
 		return { ...text(words), ...look(n) };
 	},
 	cost: (n) => {
-		if (n > 2) return text("After your yes the dollars are counted from 0 again. I stop by myself.");
+		if (n > 2) return text("Now the dollars are counted from 0 again. I stop by myself.");
 		return { ...text("Each of my responses costs 30 cents. The limit is 50."), ...look(n), ...DEAR };
 	},
 	repeats: (n) => {
-		if (n > 2) return text("After your yes the calls were counted anew. I stop by myself.");
+		if (n > 2) return text("Now the calls are counted anew. I stop by myself.");
 		return { ...text("I make the same call twice in each turn. Three in a row are allowed."), ...mark("same", "same") };
 	},
 	subagents: (n) => {
-		if (n > 1) return text("After your yes I had one more turn, to tell you this.");
+		if (n > 1) return text("I had one more turn, to tell you this.");
 		return { ...text("I start a subagent. It spends from the same 6 turns as I do."), ...startSubagent };
 	},
 };
 
-/** What the model says to the person who watches. Other words than a chapter's name begin the first one. */
+function chapterOf(words = "") {
+	return CHAPTERS[words.trim().toLowerCase()];
+}
+
+/**
+ * What the model says to the person who watches. Other words than a chapter's name begin the first one, or go on with the
+ * one that was cut short, which ends with a tool's result.
+ */
 function narrate(request: Request): Reply {
 	if (request.last.includes("is spent")) return text("My last answer, without tools: you chose to wrap up.");
 	const said = request.body.messages.map(({ role }, i) => ({ role, words: request.texts()[i] ?? "" }));
-	const prompt = said.findLastIndex(({ role, words }) => role === "user" && !words.includes("going in circles"));
-	const chapter = CHAPTERS[said[prompt]?.words.trim().toLowerCase() ?? ""] ?? CHAPTERS["turns"];
+	const isCutShort = (i: number) => said.slice(0, i).findLast(({ role }) => role !== "user")?.role === "tool";
+	const prompt = said.findLastIndex(({ role, words }, i) => role === "user" && (chapterOf(words) || !isCutShort(i)));
+	const chapter = chapterOf(said[prompt]?.words) ?? CHAPTERS["turns"];
 	const replies = said.slice(prompt).filter(({ role }) => role === "assistant").length;
 	return chapter?.(replies + 1) ?? text("");
 }
@@ -170,7 +177,7 @@ function guide(pi: ExtensionAPI): void {
 		show(
 			ctx,
 			"Try next: type cost, repeats, subagents or turns, and press Enter.",
-			"/turn-limit shows every limit. Ctrl+D leaves.",
+			"/turn-limit shows every limit. On an empty line Ctrl+D leaves.",
 		),
 	);
 }

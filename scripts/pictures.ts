@@ -156,6 +156,7 @@ async function advice(): Promise<void> {
 	terminal.type("/turn-limit advise\r");
 	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
 	await still("advice", "/turn-limit advise says which limit fits", terminal, 62, pi);
+	await still("suggestion", "What limits would have done, and which one fits", terminal, 38, pi);
 }
 
 async function headless(): Promise<void> {
@@ -207,10 +208,20 @@ async function demo(): Promise<void> {
 	save("demo", svg(title, SIZE.cols, frames, question));
 }
 
+const PICTURES: Readonly<Record<string, () => Promise<void>>> = {
+	...{ demo, widget, question: questionAndYes, yes: questionAndYes, no, tell },
+	...{ "wrapped-up": wrappedUp, "wrap-up": wrapUp, status, advice, suggestion: advice, headless },
+};
+
+function named(name: string): () => Promise<void> {
+	const picture = PICTURES[name];
+	if (!picture) throw new RangeError(`No such picture: ${name}. Known: ${Object.keys(PICTURES).join(", ")}`);
+	return picture;
+}
+
 try {
-	const all = { demo, widget, questionAndYes, no, tell, wrappedUp, wrapUp, status, advice, headless };
 	const wanted = process.argv.slice(2);
-	for (const [name, picture] of Object.entries(all)) if (wanted.length === 0 || wanted.includes(name)) await picture();
+	for (const picture of new Set((wanted.length > 0 ? wanted : Object.keys(PICTURES)).map(named))) await picture();
 } finally {
 	for (const undo of undos) await undo();
 }

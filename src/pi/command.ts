@@ -5,7 +5,7 @@ import { isShared, kindOf, type MeterId } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
 import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
 import { advise } from "./advice.ts";
-import type { Context } from "./host.ts";
+import { type Context, NAME } from "./host.ts";
 import { apply } from "./limits.ts";
 import { lastRunText, recalledOutcome } from "./record.ts";
 import { save } from "./save.ts";
@@ -16,10 +16,19 @@ import { next } from "./widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, WORDS } from "./words.ts";
 
+const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
+
 export const DESCRIPTION = "Show or set the limits of a run";
 
-/** Executes what stands behind `/turn-limit`. A mistake is named and changes nothing. */
+/** Executes what stands behind `/turn-limit`, also several such lines that were pasted as one. A mistake is named and changes nothing. */
 export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
+	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
+	if (!more.every((line) => COMMAND.test(line)))
+		return session.display.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
+	for (const line of [first, ...more.map((line) => line.replace(COMMAND, ""))]) await executeLine(session, line, ctx);
+}
+
+async function executeLine(session: Session, args: string, ctx: Context): Promise<void> {
 	const { alone, word, key, text } = read(args);
 	switch (alone) {
 		case "wrap-up":

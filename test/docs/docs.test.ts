@@ -214,6 +214,7 @@ describe("the pictures", () => {
 		assert.match(textIn("yes"), /Turns: 1\/4/);
 		assert.ok(textIn("no").includes(stopped));
 		assert.match(textIn("widget"), /Turns: 3\/25 · Tools: \d\/200/);
+		assert.ok(textIn("advice").endsWith(textIn("suggestion")));
 		assert.ok(textIn("wrapped-up").includes("The budget of turns for this run is spent"));
 		assert.ok(textIn("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));
 		assert.match(textIn("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS[^]*\n\/turn-limit\n/);

@@ -8,19 +8,26 @@ import { cli, endless, host, mark, node, type Reply, root, type Script, text } f
 
 const script = /^```sh\n(PI_MAX_TURNS=.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
 
-const obedient: Script = (request): Reply => (request.count("budget of turns") > 0 ? text("Half of it.") : mark());
+/** Answers when it reads these words. */
+function obedient(words: string): Script {
+	return (request): Reply => (request.count(words) > 0 ? text("Half of it.") : mark());
+}
 
-for (const [what, model, printed, report, code] of [
-	["a model that finishes", [mark(), text("All of it.")], "done\n", "All of it.\n", 0],
-	["a model that needs longer", obedient, "stopped at the limit; partial report in report.md\n", "Half of it.\n", 1],
-	["a model that never stops", endless(), "stopped at the limit; partial report in report.md\n", "", 1],
+const WRAPPED_UP = "finished after the wrap-up; the report may be partial\n";
+const STOPPED = "stopped at the limit; report.md is partial or empty\n";
+
+for (const [what, model, printed, report, code, grace] of [
+	["a model that finishes", [mark(), text("All of it.")], "done\n", "All of it.\n", 0, "0"],
+	["a model that wraps up", obedient("left in this run"), WRAPPED_UP, "Half of it.\n", 0, "2"],
+	["a model that needs longer", obedient("budget of turns"), STOPPED, "Half of it.\n", 1, "0"],
+	["a model that never stops", endless(), STOPPED, "", 1, "0"],
 ] as const) {
-	test(`the script of the README, with ${what}`, async (t) => {
-		const pi = await host(t, { model, env: { PI_TURN_LIMIT_GRACE: "0" } });
+	test(`the script of the README, in a shell that ends at the first failure, as in CI, with ${what}`, async (t) => {
+		const pi = await host(t, { model, env: { PI_TURN_LIMIT_GRACE: grace } });
 		const shim = `#!/bin/sh\nexec "${node}" "${cli}" --offline --no-session --no-extensions -e "${root}" "$@" < /dev/null\n`;
 		writeFileSync(join(pi.cwd, "pi"), shim, { mode: 0o755 });
 		const env = { ...pi.env, PATH: `${pi.cwd}:${pi.env["PATH"]}` };
-		const shell = spawn("sh", ["-c", script], { cwd: pi.cwd, env, stdio: ["ignore", "pipe", "ignore"] });
+		const shell = spawn("sh", ["-ec", script], { cwd: pi.cwd, env, stdio: ["ignore", "pipe", "ignore"] });
 		let told = "";
 		shell.stdout.setEncoding("utf8").on("data", (part: string) => (told += part));
 		const [exit] = (await once(shell, "close")) as [number];

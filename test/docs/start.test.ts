@@ -105,6 +105,21 @@ test("npm start in a terminal counts, asks and says what to press, and after a n
 	await leave();
 });
 
+test("npm start in a terminal lets the model go on with what it is told, and asks no second time", async (t) => {
+	const { tui, leave } = terminal(t);
+	await asked(tui, "You've used 3 turns. Continue?");
+	tui.press("down");
+	await tui.shows("→ Continue, and tell it something…");
+	tui.press("enter");
+	await tui.shows("What should it know?");
+	tui.type("Only the tests.");
+	await tui.shows("> Only the tests.");
+	tui.press("enter");
+	await tui.shows("within the limit, so nobody is asked");
+	await tui.shows("Try next");
+	await leave();
+});
+
 test("npm start in a terminal shows a cost, repeats, and a subagent that shares the budget, each on request", async (t) => {
 	const { tui, leave } = terminal(t);
 	const chapters = [

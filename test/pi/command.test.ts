@@ -137,3 +137,18 @@ test("the library has no file to save to", async (t) => {
 	await prompt("/turn-limit save");
 	assert.equal(said[1], "Not saved: the program that runs this session has limits of its own, and no settings file.");
 });
+
+describe("lines that are pasted as one", () => {
+	test("are carried out one after the other", async (t) => {
+		const { pi, said } = await saying(t, {}, "60\n/turn-limit session cost 20\n\n  /turn-limit save\n");
+		assert.deepEqual(said.slice(0, 2), ["Turn limit set to 60.", "Session's cost limit set to $20.00."]);
+		assert.deepEqual(saved(pi), { maxTurns: 60, session: { maxCost: 20 } });
+	});
+
+	test("change nothing if something else stands among them", async (t) => {
+		const { said } = await saying(t, {}, "3\nLook at every file.\n/turn-limit save", "turns", "3\n/turn-limits 4");
+		const refused = "error: /turn-limit takes one line. Nothing has changed.";
+		assert.deepEqual([said[0], said[2]], [refused, refused]);
+		assert.match(said[1] ?? "", /0 of 25/);
+	});
+});
