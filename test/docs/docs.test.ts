@@ -78,7 +78,8 @@ test("the README's limits are the table of meters: commands that are understood,
 		return alone === attended ? String(alone) : `${attended}; ${alone} without a person`;
 	};
 	for (const [id, fallback] of rows) assert.equal(fallback, shown(id as MeterId), id);
-	const scopes = new Set(METER_IDS.map((id) => kindOf(id).scope));
+	// A fleet's budget has a page of its own.
+	const scopes = new Set(METER_IDS.map((id) => kindOf(id).scope).filter((scope) => scope !== "budget"));
 	const named = rows.map(([id]) => kindOf(id as MeterId));
 	assert.deepEqual(new Set(named.map(({ scope }) => scope)), scopes);
 	assert.deepEqual(
@@ -115,7 +116,10 @@ describe("the settings table of the manual", () => {
 	const rows = tableRows(read("docs/settings.md"), "`/turn-limit …`");
 	const keys = rows.map(([, , , , file = ""]) => file.replaceAll("`", ""));
 
-	test("has every setting and no other", () => assert.deepEqual([...keys].sort(), [...KEYS].sort()));
+	test("has every setting and no other", () => {
+		const others = KEYS.filter((key) => !key.startsWith("budget."));
+		assert.deepEqual([...keys].sort(), [...others].sort());
+	});
 
 	test("names the flags and variables that there are", () => {
 		for (const [, , flag = "", env = "", file = ""] of rows) {

@@ -14,7 +14,7 @@ const limits = Object.fromEntries(
 	}),
 ) as unknown as Record<LimitKey, readonly unknown[]>;
 
-/** Some values of each setting as files write them, from the tightest to the loosest. A project may not set the last three. */
+/** Some values of each setting as files write them, from the tightest to the loosest. */
 const VALUES: { readonly [K in Key]: readonly unknown[] } = {
 	...limits,
 	policy: ["abort", "synthesize"],
@@ -26,7 +26,10 @@ const VALUES: { readonly [K in Key]: readonly unknown[] } = {
 	repeatsExcept: [["poll"], ["wait", "poll"]],
 };
 
-const NOT_FOR_PROJECTS: readonly Key[] = ["wrapUpMessage", "partialNote", "bell", "repeatsExcept"];
+const NOT_FOR_PROJECTS: readonly Key[] = [
+	...(["wrapUpMessage", "partialNote", "bell", "repeatsExcept"] as const),
+	...KEYS.filter((key) => key.startsWith("budget.")),
+];
 
 type Choice = Partial<Record<Source, unknown>>;
 
