@@ -84,7 +84,13 @@ describe("in a script", () => {
 		};
 		assert.match(await advise("some"), /^1 prompt in 1 session, [^]*^Skipped: 3 files without a session\.$/m);
 		assert.equal(await advise("empty"), `Your prompts\nNone in ${join(pi.cwd, "empty")}.\n`);
-		assert.equal(await advise("file"), "pi-turn-limit: advise: --session-dir: expected a directory, got file\n");
+		assert.equal(await advise("file"), 'pi-turn-limit: advise: --session-dir: expected a directory, got "file".\n');
+	});
+
+	test("a path in quotes keeps its blanks, however many and of whatever kind", async (t) => {
+		const pi = await host(t, { files: { "my  old\tones/a.jsonl": one("a") } });
+		const { stdout } = await pi.print('/turn-limit  advise  --json  --session-dir "my  old\tones"');
+		assert.equal((JSON.parse(stdout) as Advice).prompts, 1);
 	});
 });
 
