@@ -33,7 +33,7 @@ export interface Sample {
 	/** Prompts that stand in more than one file, because of forks and copies; they count once. */
 	readonly copies: number;
 	readonly brokenLines: number;
-	/** Files that could not be read, or hold no session. */
+	/** Files and folders that could not be read, and files that hold no session. */
 	readonly unreadable: number;
 }
 
@@ -93,11 +93,16 @@ async function read(
 		if (stats.mtimeMs < since) return "left out";
 		for await (const lines of readLines(path, buffer, signal)) {
 			for (const line of lines) session.add(line);
-			if (project !== null && session.header && resolve(session.header.cwd) !== project) return "left out";
+			if (project !== null && session.header && !isIn(session.header, project)) return "left out";
 		}
 	} catch {
 		signal?.throwIfAborted();
 		return "unreadable";
 	}
 	return session.header ? session : "unreadable";
+}
+
+/** False if the session does not say where it was. */
+function isIn({ cwd }: NonNullable<Session["header"]>, project: string): boolean {
+	return cwd !== "" && resolve(cwd) === project;
 }

@@ -87,8 +87,9 @@ export class Session {
 	}
 
 	add(line: string): void {
-		if (line.trim() === "" || this.#foreign) return;
-		const entry = parse(line);
+		const text = line.trim(); // takes away the byte order mark that some editors write, too
+		if (text === "" || this.#foreign) return;
+		const entry = parse(text);
 		if (!entry) this.broken++;
 		else if (!this.header) this.#open(entry);
 		else if (entry["type"] !== "session") this.#place(entry);

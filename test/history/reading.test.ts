@@ -247,6 +247,21 @@ describe("what cannot be read", () => {
 		assert.deepEqual([prompts, sample.files, sample.unreadable], [1, 1, 4]);
 	});
 
+	test("a folder that cannot be read is counted; a link that leads nowhere is none", async (t) => {
+		const directory = folder(t, { "x/a.jsonl": new Story().prompt().answer().lines(), "note.txt": [] });
+		symlinkSync("loop", join(directory, "loop"));
+		symlinkSync("nowhere", join(directory, "lost"));
+		const { prompts, sample } = await advise({ sessionDir: directory });
+		assert.deepEqual([prompts, sample.unreadable], [1, 1]);
+	});
+
+	test("a mark of the byte order, as some editors put it in front, and their line ends change nothing", async (t) => {
+		const lines = new Story().prompt().answer().lines();
+		const edited = lines.map((line, i) => `${i === 0 ? "\uFEFF" : ""}${line}\r`);
+		const { prompts, sample } = await read(t, { "a.jsonl": edited });
+		assert.deepEqual([prompts, sample.brokenLines], [1, 0]);
+	});
+
 	test("a pipe is not waited for", async (t) => {
 		const directory = folder(t, {});
 		execFileSync("mkfifo", [join(directory, "a.jsonl")]);
@@ -334,9 +349,15 @@ describe("which sessions", () => {
 	test("a directory that is named and is not there is an error; pi's own may be missing", async (t) => {
 		const at = folder(t, {});
 		await assert.rejects(advise({ sessionDir: "no/such", cwd: at }), {
-			message: "--session-dir: expected a directory, got no/such",
+			message: '--session-dir: expected a directory, got "no/such".',
 		});
 		assert.equal((await advise({ agentDir: at, env: {} })).prompts, 0);
+	});
+
+	test("a named directory that cannot be reached is an error that gives the cause", async (t) => {
+		const at = folder(t, {});
+		symlinkSync("loop", join(at, "loop"));
+		await assert.rejects(advise({ sessionDir: "loop", cwd: at }), { code: "ELOOP" });
 	});
 
 	test("only those of this working directory, if asked", async (t) => {
@@ -345,6 +366,12 @@ describe("which sessions", () => {
 		assert.deepEqual([prompts, sample.files], [0, 0]);
 		const sessionDir = folder(t, files);
 		assert.equal((await advise({ sessionDir, project: true, cwd: "/project/b" })).prompts, 1);
+	});
+
+	test("a session that does not say where it was is not one of this working directory", async (t) => {
+		const lines = one("a").map((line) => line.replace(',"cwd":"/project"', ""));
+		assert.equal((await read(t, { "a.jsonl": lines })).prompts, 1);
+		assert.equal((await read(t, { "a.jsonl": lines }, { project: true })).prompts, 0);
 	});
 
 	test("only prompts of the last days, if asked, by when they were sent", async (t) => {
