@@ -51,7 +51,7 @@ export function render(advice: Advice, { width, paint = (_role, text) => text }:
 function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[] {
 	const { directory, project, days, sessions, copies, brokenLines, unreadable } = sample;
 	const what = [
-		project === null ? "" : ` of ${project}`,
+		project === null ? "" : ` of ${harmless(project)}`,
 		days === null ? "" : ` of the last ${counted(days, "day")}`,
 	].join("");
 	const dates = span ? `, ${span.map((at) => new Date(at).toISOString().slice(0, 10)).join(" to ")}` : "";
@@ -60,10 +60,11 @@ function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[]
 		...(unreadable > 0 ? [`${counted(unreadable, "file")} without a session`] : []),
 	];
 	const skippedLines = skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : [];
-	if (prompts === 0) return [`None${what} in ${directory}.`, ...skippedLines];
+	const where = harmless(directory);
+	if (prompts === 0) return [`None${what} in ${where}.`, ...skippedLines];
 	return [
 		`${counted(prompts, "prompt")} in ${counted(sessions, "session")}${what}${dates}.`,
-		`Read in ${directory}.`,
+		`Read in ${where}.`,
 		`Priced: ${count(priced)} of ${count(prompts)}, ${money(spent.cost)} in all.`,
 		...(spent.besides > 0 ? [`Besides these, extensions spent ${money(spent.besides)}.`] : []),
 		...(copies > 0
@@ -173,6 +174,11 @@ function wrap(text: string, columns: number): string[] {
 		else lines.push(indent + word);
 	}
 	return lines;
+}
+
+/** A name without characters that a terminal obeys. */
+function harmless(name: string): string {
+	return name.replaceAll(/\p{Cc}+/gu, " ");
 }
 
 function amount(meter: Meter, value: number): string {

@@ -284,6 +284,16 @@ test("a long name of a directory is not cut", () => {
 	assert.ok(render(adviceFrom([], {}, { directory }), { width: 40 }).includes(`${directory}.`));
 });
 
+test("the name of a directory cannot do anything to the terminal", () => {
+	const names = { directory: "/a\x1b[2Jb", project: "/c\nd\u009b" };
+	for (const all of [[], runs(2)]) {
+		const text = render(adviceFrom(all, {}, names), { width: 80 });
+		assert.match(text, /\/a \[2Jb/);
+		assert.match(text, / of \/c d/);
+		assert.doesNotMatch(text, /[^\P{Cc}\n]/u);
+	}
+});
+
 test("the shares in docs/advice.md follow from its sums", () => {
 	const rows = [...page.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
 	assert.equal(rows.length, 5);
