@@ -8,7 +8,7 @@ import { Session, type Run } from "./session.ts";
 export interface AdviseOptions extends Where {
 	/** Only sessions of this working directory. */
 	readonly project?: boolean;
-	/** Only prompts of the last days. */
+	/** Only prompts of the last days; a number above 0. */
 	readonly days?: number;
 	/** The limits in force; absent where unlimited. */
 	readonly limits?: Limits;
@@ -16,7 +16,7 @@ export interface AdviseOptions extends Where {
 	readonly now?: number;
 	/** Stops the reading; the promise then rejects with the signal's reason. */
 	readonly signal?: AbortSignal | undefined;
-	/** Called after every file. */
+	/** Called before the first file and after every one. */
 	readonly onProgress?: (progress: { readonly files: number; readonly of: number }) => void;
 }
 
@@ -46,6 +46,8 @@ export interface Advice extends Figures {
 /** Derives figures about limits from the person's sessions. Writes nothing. Rejects if the directory cannot be read. */
 export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const { now = Date.now(), days, limits, signal, onProgress } = options;
+	if (days !== undefined && !(days > 0 && days < Infinity))
+		throw new RangeError(`days: expected a number above 0, got ${days}.`);
 	signal?.throwIfAborted();
 	const directory = await locate(options);
 	const project = options.project ? resolve(options.cwd ?? process.cwd()) : null;
@@ -55,6 +57,7 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const runs = new Map<string, Run>();
 	const ids = new Set<string>();
 	let [files, copies, brokenLines, unreadable] = [0, 0, 0, 0];
+	if (paths.length > 0) onProgress?.({ files: 0, of: paths.length });
 	for (const [i, path] of paths.entries()) {
 		const session = await read(path, { since, project, buffer, signal });
 		if (session === "unreadable") unreadable++;

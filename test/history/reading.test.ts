@@ -383,6 +383,14 @@ describe("which sessions", () => {
 		assert.deepEqual([await within(1), await within(2), await within(13)], [0, 1, 3]);
 	});
 
+	test("a number of days that is none is an error", async (t) => {
+		for (const days of [0, -1, NaN, Infinity])
+			await assert.rejects(read(t, {}, { days }), {
+				name: "RangeError",
+				message: `days: expected a number above 0, got ${days}.`,
+			});
+	});
+
 	test("a file that was last written before these days is not opened", async (t) => {
 		const directory = folder(t, { "a.jsonl": ["no session"], "b.jsonl": one("b") });
 		utimesSync(join(directory, "a.jsonl"), START / 1000, START / 1000);
@@ -504,14 +512,15 @@ test("what an extension spent before the first prompt stands besides the prompts
 	assert.deepEqual([prompts, spent.cost, spent.besides, sample.copies], [1, 0.01, 0.02, 1]);
 });
 
-test("progress is told file by file", async (t) => {
+test("progress is told before the first file and after each", async (t) => {
 	const files = { "a.jsonl": new Story().lines(), "b.jsonl": [], "c.jsonl": new Story().lines() };
 	const seen: unknown[] = [];
 	await read(t, files, { onProgress: (progress) => seen.push(progress) });
 	assert.deepEqual(
 		seen,
-		[1, 2, 3].map((n) => ({ files: n, of: 3 })),
+		[0, 1, 2, 3].map((n) => ({ files: n, of: 3 })),
 	);
+	await read(t, {}, { onProgress: () => assert.fail("there is no file") });
 });
 
 test("a signal stops it with its reason: before, between two files, and within one", async (t) => {
@@ -523,12 +532,12 @@ test("a signal stops it with its reason: before, between two files, and within o
 	const seen: number[] = [];
 	const onProgress = ({ files }: { files: number }): void => {
 		seen.push(files);
-		between.abort(why);
+		if (files === 1) between.abort(why);
 	};
 	await assert.rejects(advise({ sessionDir, signal: between.signal, onProgress }), why);
-	assert.deepEqual(seen, [1]);
+	assert.deepEqual(seen, [0, 1]);
 	const within = new AbortController();
-	const reading = advise({ sessionDir, signal: within.signal, onProgress: () => assert.fail("a whole file was read") });
+	const reading = advise({ sessionDir, signal: within.signal, onProgress: ({ files }) => assert.equal(files, 0) });
 	setImmediate(() => within.abort(why));
 	await assert.rejects(reading, why);
 });

@@ -220,6 +220,33 @@ describe("in the terminal", () => {
 		assert.equal(await tui.exit(), 0);
 	});
 
+	test("shows that it reads before the first file is done", async (t) => {
+		const pi = await host(t, { agentFiles: { "sessions/a.jsonl": "" } });
+		truncateSync(join(pi.agentDir, "sessions/a.jsonl"), 2 ** 40);
+		const tui = await pi.terminal({ cols: 80 });
+		tui.type("/turn-limit advise\r");
+		await tui.shows("Reading sessions: 0 of 1. Escape stops it.");
+		tui.press("escape");
+		await tui.shows("advise: stopped.");
+	});
+
+	test("Escape answers a question that opens meanwhile, and then stops the reading", async (t) => {
+		const slow = held();
+		const pi = await withEndlessFile(t, { model: [slow], args: ["--turn-limit", "1"] });
+		const tui = await pi.terminal({ cols: 80 });
+		tui.type("go\r");
+		await pi.model.arrival(1);
+		tui.type("/turn-limit advise\r");
+		await tui.shows(READING);
+		slow.release();
+		await tui.shows("Turn limit reached");
+		tui.press("escape");
+		await tui.shows("Send a message to go on.");
+		await tui.shows(READING);
+		tui.press("escape");
+		await tui.shows("advise: stopped.");
+	});
+
 	test("Escape stops the reading and not the run that is under way", async (t) => {
 		const slow = held(text("All done."));
 		const pi = await withEndlessFile(t, { model: [mark(), slow] });
