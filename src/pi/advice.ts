@@ -17,15 +17,20 @@ const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["the
 /** Milliseconds between two looks whether the session is still there: a new one or a reload ends it. */
 const LOOK_MS = 250;
 
-/** Loaded by the first advice, because a start does not need it. */
 type History = typeof historyModule;
 
 type Options = historyModule.AdviseOptions;
 
+/**
+ * Loaded by the first advice, because a start does not need it. Imported once, because pi's loader gives undefined to a
+ * second import that comes while the first is under way.
+ */
+let loading: Promise<History> | undefined;
+
 /** Answers with figures and suggestions; a mistake is named. Escape stops it. */
 export async function advise(session: Session, args: string, ctx: Context): Promise<void> {
 	const { display, options } = session;
-	const history = await import("../history/index.ts");
+	const history = await (loading ??= import("../history/index.ts"));
 	const given = history.parseArguments(args);
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
 	if (ctx.mode === "json") return display.say("advise: standard output is pi's own in json mode.", "error", ctx);

@@ -135,6 +135,14 @@ describe("over rpc", () => {
 		assert.equal(await reply(rpc, "advise --days 0"), '--days: expected a number above 0, got "0".');
 	});
 
+	test("two that are asked for at once are both answered", async (t) => {
+		const rpc = await (await host(t, { files: { "some/a.jsonl": one("a") } })).rpc();
+		await Promise.all([rpc.prompt("/turn-limit advise"), rpc.prompt("/turn-limit advise --session-dir some")]);
+		assert.deepEqual(rpc.errors, []);
+		const said = rpc.notifications.map(({ message }) => message.split("\n")[1]).sort();
+		assert.match(said.join("\n"), /^1 prompt in 1 session, .*\nNone in .*$/);
+	});
+
 	test("the lines that it suggests set what it suggests, and the last one keeps it", async (t) => {
 		const pi = await host(t, { agentFiles: personsSessions() });
 		const rpc = await pi.rpc();
