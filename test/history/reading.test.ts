@@ -103,6 +103,15 @@ describe("one prompt", () => {
 		assert.equal((await read(t, { "a.jsonl": story.result().answer().lines() })).meters.time?.max, 10);
 	});
 
+	test("spends 300 days in one tool, but not two years, because then a clock was wrong", async (t) => {
+		const seconds = async (days: number): Promise<number | undefined> => {
+			const story = new Story().prompt().answer({ calls: 1 });
+			story.clock += days * DAY;
+			return (await read(t, { "a.jsonl": story.result().answer().lines() })).meters.time?.max;
+		};
+		assert.deepEqual([await seconds(300), await seconds(730)], [300 * 86_400 + 12, 10]);
+	});
+
 	test("does not count the message that pi writes for a request it never made", async (t) => {
 		for (const stopReason of ["aborted", "error"]) {
 			const story = new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason, text: "", cost: 0 });

@@ -54,6 +54,21 @@ describe("in a script", () => {
 		assert.deepEqual({ version, prompts }, { version: 1, prompts: 1 });
 	});
 
+	test("with -c pi prints the session's last answer below it", async (t) => {
+		const pi = await host(t, prompted);
+		await pi.print("go");
+		const { stdout } = await pi.print("-c", "/turn-limit advise --json");
+		const [advice = "", ...others] = stdout.split("\n");
+		assert.equal((JSON.parse(advice) as Advice).prompts, 1);
+		assert.deepEqual(others, ["done", ""]);
+	});
+
+	test("a mistake stands on stderr, and the exit code stays 0", async (t) => {
+		const { stdout, stderr, code } = await (await host(t)).print("/turn-limit advise --days soon");
+		assert.equal(stderr, 'pi-turn-limit: --days: expected a number above 0, got "soon".\n');
+		assert.deepEqual({ stdout, code }, { stdout: "", code: 0 });
+	});
+
 	test("in json mode the stream stays pi's, and stderr says why there is no advice", async (t) => {
 		const pi = await host(t);
 		const { stderr, events } = await pi.json("/turn-limit advise");
@@ -208,6 +223,7 @@ describe("in the terminal", () => {
 		const tui = await pi.terminal({ cols: 40, rows: 110 });
 		const lines = await adviceIn(tui);
 		assert.ok(lines.every((line) => line.length <= 38));
+		assert.ok(lines.some((line) => /^ +p50 +p90 +p95 +p99$/.test(line)));
 		assert.equal(lines.filter((line) => /^ +[\d–+]+ █+ \d+$/.test(line)).length, 8);
 		assert.deepEqual(
 			lines.filter((line) => /^\d+ turns/.test(line)).map((line) => line.split(/ {2,}|(?<=turns\S?) /)[0]),
