@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { analyse, type Figures, type Limits } from "./analysis.ts";
 import { CHUNK, locate, readLines, sessionFiles, type Where } from "./files.ts";
-import { Session, type Run } from "./session.ts";
+import { isCounted, Session, type Run } from "./session.ts";
 
 /** The sessions to read, and the limits to compare them with. */
 export interface AdviseOptions extends Where {
@@ -28,7 +28,7 @@ export interface Sample {
 	readonly days: number | null;
 	/** Files that were read to the end. */
 	readonly files: number;
-	/** Sessions in them: copies of a file have the same one. */
+	/** Sessions with a prompt that counts: copies of a file have the same one. */
 	readonly sessions: number;
 	/** Prompts that stand in more than one file, because of forks and copies; they count once. */
 	readonly copies: number;
@@ -63,11 +63,11 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 		if (session === "unreadable") unreadable++;
 		else if (session !== "left out") {
 			files++;
-			ids.add(session.header?.id ?? path);
 			brokenLines += session.broken;
 			for (const run of session.runs().filter(({ at }) => at >= since)) {
 				const other = runs.get(run.key);
-				if (other?.prompted && other.steps.length > 1) copies++;
+				if (isCounted(run)) ids.add(session.header?.id ?? path);
+				if (other && isCounted(other)) copies++;
 				// A copy that was made in mid-run holds less of it.
 				if (!other || run.entries > other.entries) runs.set(run.key, run);
 			}

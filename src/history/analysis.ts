@@ -1,5 +1,5 @@
 /** Figures about limits, from a person's runs. Pure. */
-import { METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
+import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
 export type Limits = Readonly<Partial<Record<Meter, number>>>;
@@ -75,7 +75,7 @@ const OTHERS: Readonly<Partial<Record<Meter, readonly number[]>>> = {
 
 /** `limits` are those in force, absent where unlimited. Runs without a turn count only in `asked`. */
 export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
-	const runs = all.filter(({ prompted, steps }) => prompted && steps.length > 1);
+	const runs = all.filter(isCounted);
 	const values = (meter: Meter, of = runs): number[] => of.map(({ steps }) => total(steps, meter));
 	const priced = runs.filter((run) => total(run.steps, "cost") > 0);
 	const turns = values("turns");

@@ -45,6 +45,11 @@ export interface Run {
 	attended: boolean | undefined;
 }
 
+/** A prompt counts if a person sent it and it got an answer. */
+export function isCounted({ prompted, steps }: Run): boolean {
+	return prompted && steps.length > 1;
+}
+
 /** The state of the conversation after an entry. */
 interface Point {
 	readonly run: Run | undefined;

@@ -392,6 +392,17 @@ describe("which sessions", () => {
 		assert.deepEqual([await within(1), await within(2), await within(13)], [0, 1, 3]);
 	});
 
+	test("a session counts among those of the last days only if a prompt of it does", async (t) => {
+		const files = {
+			"a.jsonl": one("a"),
+			"b.jsonl": one("b", { at: START + 10 * DAY }),
+			"c.jsonl": new Story("c").lines(),
+		};
+		const sessions = async (days: number): Promise<number> =>
+			(await read(t, files, { days, now: START + 12 * DAY })).sample.sessions;
+		assert.deepEqual([await sessions(1), await sessions(3), await sessions(20)], [0, 1, 2]);
+	});
+
 	test("a number of days that is none is an error", async (t) => {
 		for (const days of [0, -1, NaN, Infinity])
 			await assert.rejects(read(t, {}, { days }), {
