@@ -57,7 +57,7 @@ export function read(args: string): Typed {
 		const text = words.slice(n).join(" ");
 		const alone = (Object.keys(ALONE) as Alone[]).find((known) => known === word);
 		// A path in quotes keeps its blanks.
-		if (alone === "advise") return { alone, word, key: KEY_OF.turns, text: args.trim().slice(word.length).trim() };
+		if (alone === "advise") return { alone, word, key: KEY_OF.turns, text: args.trim().slice(word.length) };
 		if (alone && text === "") return { alone, word, key: KEY_OF.turns, text };
 		const key = ALIASES.get(word) ?? BY_WORD.get(word);
 		if (key !== undefined) return { word, key, text };
