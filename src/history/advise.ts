@@ -2,13 +2,13 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { analyse, type Figures, type Limits } from "./analysis.ts";
 import { CHUNK, locate, readLines, sessionFiles, type Where } from "./files.ts";
-import { Session, type Run } from "./session.ts";
+import { isCounted, Session, type Run } from "./session.ts";
 
 /** The sessions to read, and the limits to compare them with. */
 export interface AdviseOptions extends Where {
 	/** Only sessions of this working directory. */
 	readonly project?: boolean;
-	/** Only prompts of the last days. */
+	/** Only prompts of the last days; a number above 0. */
 	readonly days?: number;
 	/** The limits in force; absent where unlimited. */
 	readonly limits?: Limits;
@@ -16,7 +16,7 @@ export interface AdviseOptions extends Where {
 	readonly now?: number;
 	/** Stops the reading; the promise then rejects with the signal's reason. */
 	readonly signal?: AbortSignal | undefined;
-	/** Called after every file. */
+	/** Called before the first file and after every one. */
 	readonly onProgress?: (progress: { readonly files: number; readonly of: number }) => void;
 }
 
@@ -28,12 +28,12 @@ export interface Sample {
 	readonly days: number | null;
 	/** Files that were read to the end. */
 	readonly files: number;
-	/** Sessions in them: copies of a file have the same one. */
+	/** Sessions with a prompt that counts: copies of a file have the same one. */
 	readonly sessions: number;
 	/** Prompts that stand in more than one file, because of forks and copies; they count once. */
 	readonly copies: number;
 	readonly brokenLines: number;
-	/** Files that could not be read, or hold no session. */
+	/** Files and folders that could not be read, and files that hold no session. */
 	readonly unreadable: number;
 }
 
@@ -46,6 +46,8 @@ export interface Advice extends Figures {
 /** Derives figures about limits from the person's sessions. Writes nothing. Rejects if the directory cannot be read. */
 export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const { now = Date.now(), days, limits, signal, onProgress } = options;
+	if (days !== undefined && !(days > 0 && days < Infinity))
+		throw new RangeError(`days: expected a number above 0, got ${days}.`);
 	signal?.throwIfAborted();
 	const directory = await locate(options);
 	const project = options.project ? resolve(options.cwd ?? process.cwd()) : null;
@@ -55,16 +57,17 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const runs = new Map<string, Run>();
 	const ids = new Set<string>();
 	let [files, copies, brokenLines, unreadable] = [0, 0, 0, 0];
+	if (paths.length > 0) onProgress?.({ files: 0, of: paths.length });
 	for (const [i, path] of paths.entries()) {
 		const session = await read(path, { since, project, buffer, signal });
 		if (session === "unreadable") unreadable++;
 		else if (session !== "left out") {
 			files++;
-			ids.add(session.header?.id ?? path);
 			brokenLines += session.broken;
 			for (const run of session.runs().filter(({ at }) => at >= since)) {
 				const other = runs.get(run.key);
-				if (other?.prompted && other.steps.length > 1) copies++;
+				if (isCounted(run)) ids.add(session.header?.id ?? path);
+				if (other && isCounted(other)) copies++;
 				// A copy that was made in mid-run holds less of it.
 				if (!other || run.entries > other.entries) runs.set(run.key, run);
 			}
@@ -93,11 +96,16 @@ async function read(
 		if (stats.mtimeMs < since) return "left out";
 		for await (const lines of readLines(path, buffer, signal)) {
 			for (const line of lines) session.add(line);
-			if (project !== null && session.header && resolve(session.header.cwd) !== project) return "left out";
+			if (project !== null && session.header && !isIn(session.header, project)) return "left out";
 		}
 	} catch {
 		signal?.throwIfAborted();
 		return "unreadable";
 	}
 	return session.header ? session : "unreadable";
+}
+
+/** False if the session does not say where it was. */
+function isIn({ cwd }: NonNullable<Session["header"]>, project: string): boolean {
+	return cwd !== "" && resolve(cwd) === project;
 }

@@ -1,5 +1,5 @@
 /** Figures about limits, from a person's runs. Pure. */
-import { METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
+import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
 export type Limits = Readonly<Partial<Record<Meter, number>>>;
@@ -26,11 +26,11 @@ export interface WhatIf {
 	readonly asked: number;
 	/** Of these, prompts that finished by themselves. */
 	readonly finished: number;
-	/** The spending of these after the first question. */
+	/** The spending of these after the first question; for tool calls, in the turns after it. */
 	readonly beyond: { readonly turns: number; readonly cost: number; readonly time: number };
 }
 
-/** Counted from the breaker's own entries. */
+/** Counted from the breaker's own entries, also of prompts that got no answer. */
 export interface Asked {
 	/** Runs in which a limit acted, by the kind of their outcome. */
 	readonly outcomes: Readonly<Record<string, number>>;
@@ -73,9 +73,9 @@ const OTHERS: Readonly<Partial<Record<Meter, readonly number[]>>> = {
 	time: [600, 1800],
 };
 
-/** `limits` are those in force, absent where unlimited. Runs without a turn do not count. */
+/** `limits` are those in force, absent where unlimited. Runs without a turn count only in `asked`. */
 export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
-	const runs = all.filter(({ prompted, steps }) => prompted && steps.length > 1);
+	const runs = all.filter(isCounted);
 	const values = (meter: Meter, of = runs): number[] => of.map(({ steps }) => total(steps, meter));
 	const priced = runs.filter((run) => total(run.steps, "cost") > 0);
 	const turns = values("turns");
@@ -104,7 +104,7 @@ export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
 		histogram: histogram(turns),
 		whatIf: whatIfs(runs, priced, limits, suggestion),
 		people: { attended: where(true), headless: where(false), unknown: where(undefined) },
-		asked: asked(runs.flatMap(({ outcomes }) => outcomes)),
+		asked: asked(all.filter(({ prompted }) => prompted).flatMap(({ outcomes }) => outcomes)),
 		suggestion,
 		spent: { cost: rounded(sum(values("cost"))), tokens: sum(values("tokens")), besides: rounded(sum(besides)) },
 	};
@@ -164,7 +164,9 @@ function whatIfs(
 function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatIf, "meter" | "limit" | "is"> {
 	const stops = runs.flatMap((run) => {
 		const stop = gate(run, meter, limit);
-		return stop === undefined ? [] : [{ run, beyond: run.steps.slice(stop) }];
+		// A call is held when the response that asks for it is paid for.
+		const first = meter === "toolCalls" ? 1 : 0;
+		return stop === undefined ? [] : [{ run, beyond: run.steps.slice(stop + first) }];
 	});
 	const beyond = (meter: Meter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
 	return {

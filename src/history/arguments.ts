@@ -20,7 +20,8 @@ export function parseArguments(text: string): Arguments | { readonly problem: st
 		else if (name === "--days") {
 			const text = value();
 			const days = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
-			if (days === 0) return { problem: `--days: expected a number above 0, got ${quoted(text)}.` };
+			if (days === 0 || days === Infinity)
+				return { problem: `--days: expected a number above 0, got ${quoted(text)}.` };
 			given = { ...given, days };
 		} else if (name === "--session-dir") {
 			const sessionDir = value();

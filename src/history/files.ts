@@ -28,8 +28,11 @@ export async function locate(where: Where): Promise<string> {
 	const path = (text: string): string => resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()));
 	if (sessionDir !== undefined) {
 		const given = path(sessionDir);
-		if ((await stat(given).catch(() => undefined))?.isDirectory()) return given;
-		throw new Error(`--session-dir: expected a directory, got ${sessionDir}`);
+		const stats = await stat(given).catch((error: unknown) => {
+			if (!isMissing(error)) throw error;
+		});
+		if (stats?.isDirectory()) return given;
+		throw new Error(`--session-dir: expected a directory, got ${JSON.stringify(sessionDir)}.`);
 	}
 	const agent = path(agentDir ?? (env["PI_CODING_AGENT_DIR"] || "~/.pi/agent"));
 	const byDefault = join(agent, "sessions");
@@ -48,9 +51,11 @@ async function sessionDirSetting(file: string): Promise<string | undefined> {
 	}
 }
 
-/** The session files in a directory and in the folders in it; none if there is no such directory. Rejects if it is no directory. */
+/**
+ * The session files in a directory and in the folders in it, and those folders that cannot be read; none if there is no
+ * such directory. Rejects if it is no directory.
+ */
 export async function sessionFiles(directory: string): Promise<string[]> {
-	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
 	const names = await readdir(directory).catch((error: unknown) => {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
 		throw error;
@@ -58,15 +63,23 @@ export async function sessionFiles(directory: string): Promise<string[]> {
 	const inside = await Promise.all(
 		names.map(async (name) => {
 			if (name.endsWith(".jsonl")) return [name];
-			return (await list(join(directory, name)))
-				.filter((file) => file.endsWith(".jsonl"))
-				.map((file) => join(name, file));
+			try {
+				const files = await readdir(join(directory, name));
+				return files.filter((file) => file.endsWith(".jsonl")).map((file) => join(name, file));
+			} catch (error) {
+				return isMissing(error) ? [] : [name];
+			}
 		}),
 	);
 	return inside
 		.flat()
 		.sort()
 		.map((name) => join(directory, name));
+}
+
+/** True if the error says that there is no such directory, or that it is none. */
+function isMissing(error: unknown): boolean {
+	return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
 /** The lines of a file, those of one chunk at a time. Stops with the signal's reason. */

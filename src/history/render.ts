@@ -1,4 +1,6 @@
 /** Writes advice as text, for a terminal of 40 columns or more. */
+import { homedir } from "node:os";
+import { sep } from "node:path";
 import type { Advice } from "./advise.ts";
 import { ENOUGH, type Percentiles } from "./analysis.ts";
 import { METERS, type Meter } from "./session.ts";
@@ -51,7 +53,7 @@ export function render(advice: Advice, { width, paint = (_role, text) => text }:
 function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[] {
 	const { directory, project, days, sessions, copies, brokenLines, unreadable } = sample;
 	const what = [
-		project === null ? "" : ` of ${project}`,
+		project === null ? "" : ` of ${pathText(project)}`,
 		days === null ? "" : ` of the last ${counted(days, "day")}`,
 	].join("");
 	const dates = span ? `, ${span.map((at) => new Date(at).toISOString().slice(0, 10)).join(" to ")}` : "";
@@ -60,10 +62,11 @@ function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[]
 		...(unreadable > 0 ? [`${counted(unreadable, "file")} without a session`] : []),
 	];
 	const skippedLines = skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : [];
-	if (prompts === 0) return [`None${what} in ${directory}.`, ...skippedLines];
+	const where = pathText(directory);
+	if (prompts === 0) return [`None${what} in ${where}.`, ...skippedLines];
 	return [
 		`${counted(prompts, "prompt")} in ${counted(sessions, "session")}${what}${dates}.`,
-		`Read in ${directory}.`,
+		`Read in ${where}.`,
 		`Priced: ${count(priced)} of ${count(prompts)}, ${money(spent.cost)} in all.`,
 		...(spent.besides > 0 ? [`Besides these, extensions spent ${money(spent.besides)}.`] : []),
 		...(copies > 0
@@ -173,6 +176,13 @@ function wrap(text: string, columns: number): string[] {
 		else lines.push(indent + word);
 	}
 	return lines;
+}
+
+/** A path as people write it, without characters that a terminal obeys. */
+function pathText(path: string): string {
+	const home = homedir();
+	const short = path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
+	return short.replaceAll(/\p{Cc}+/gu, " ");
 }
 
 function amount(meter: Meter, value: number): string {

@@ -45,6 +45,11 @@ export interface Run {
 	attended: boolean | undefined;
 }
 
+/** A prompt counts if a person sent it and it got an answer. */
+export function isCounted({ prompted, steps }: Run): boolean {
+	return prompted && steps.length > 1;
+}
+
 /** The state of the conversation after an entry. */
 interface Point {
 	readonly run: Run | undefined;
@@ -87,8 +92,9 @@ export class Session {
 	}
 
 	add(line: string): void {
-		if (line.trim() === "" || this.#foreign) return;
-		const entry = parse(line);
+		const text = line.trim(); // takes away the byte order mark that some editors write, too
+		if (text === "" || this.#foreign) return;
+		const entry = parse(text);
 		if (!entry) this.broken++;
 		else if (!this.header) this.#open(entry);
 		else if (entry["type"] !== "session") this.#place(entry);

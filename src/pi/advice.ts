@@ -17,20 +17,25 @@ const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["the
 /** Milliseconds between two looks whether the session is still there: a new one or a reload ends it. */
 const LOOK_MS = 250;
 
-/** Loaded by the first advice, because a start does not need it. */
 type History = typeof historyModule;
 
 type Options = historyModule.AdviseOptions;
 
+/**
+ * Loaded by the first advice, because a start does not need it. Imported once, because pi's loader gives undefined to a
+ * second import that comes while the first is under way.
+ */
+let loading: Promise<History> | undefined;
+
 /** Answers with figures and suggestions; a mistake is named. Escape stops it. */
 export async function advise(session: Session, args: string, ctx: Context): Promise<void> {
 	const { display, options } = session;
-	const history = await import("../history/index.ts");
+	const history = await (loading ??= import("../history/index.ts"));
 	const given = history.parseArguments(args);
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
 	if (ctx.mode === "json") return display.say("advise: standard output is pi's own in json mode.", "error", ctx);
 	const stopping = new AbortController();
-	const stopWatching = await watchFor(ctx, () => stopping.abort());
+	const stopWatching = await watchFor(session, ctx, () => stopping.abort());
 	try {
 		const { json, ...where } = given;
 		const advice = await history.advise({
@@ -70,14 +75,17 @@ function limitsOf({ state }: Session): NonNullable<Options["limits"]> {
 	);
 }
 
-/** Calls `stop` when Escape is pressed and when the session is left; gives a function that ends the watching. */
-async function watchFor(ctx: Context, stop: () => void): Promise<() => void> {
+/**
+ * Calls `stop` when Escape is pressed and when the session is left; gives a function that ends the watching. At an open
+ * question Escape is the answer.
+ */
+async function watchFor(session: Session, ctx: Context, stop: () => void): Promise<() => void> {
 	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
 	if (ctx.mode !== "tui") return () => clearInterval(leaving);
 	// It knows the key from every terminal.
 	const { matchesKey } = await import("@earendil-works/pi-tui");
 	const unsubscribe = ctx.ui.onTerminalInput((data) => {
-		if (!matchesKey(data, "escape")) return undefined;
+		if (!matchesKey(data, "escape") || session.state.phase.name === "asking") return undefined;
 		stop();
 		return { consume: true };
 	});
@@ -89,7 +97,7 @@ async function watchFor(ctx: Context, stop: () => void): Promise<() => void> {
 
 /** Shows every whole percent, because a client over rpc gets each as a message. */
 function progressIn(ctx: Context): NonNullable<Options["onProgress"]> {
-	let shown = 0;
+	let shown: number | undefined;
 	const how = ctx.mode === "tui" ? " Escape stops it." : "";
 	return ({ files, of }) => {
 		const percent = Math.floor((100 * files) / of);

@@ -62,7 +62,9 @@ export function read(args: string): Typed {
 		const word = words.slice(0, n).join(" ").toLowerCase();
 		const text = words.slice(n).join(" ");
 		const alone = (Object.keys(ALONE) as Alone[]).find((known) => known === word);
-		if (alone && (text === "" || alone === "advise")) return { alone, word, key: KEY_OF.turns, text };
+		// A path in quotes keeps its blanks.
+		if (alone === "advise") return { alone, word, key: KEY_OF.turns, text: args.trim().slice(word.length) };
+		if (alone && text === "") return { alone, word, key: KEY_OF.turns, text };
 		const key = ALIASES.get(word) ?? BY_WORD.get(word);
 		if (key !== undefined) return { word, key, text };
 	}

@@ -41,6 +41,7 @@ test("a mistake is named with what was expected and what was found", () => {
 		["--days 0", '--days: expected a number above 0, got "0".'],
 		["--days -3", '--days: expected a number above 0, got "-3".'],
 		["--days 1e3", '--days: expected a number above 0, got "1e3".'],
+		[`--days ${"9".repeat(400)}`, `--days: expected a number above 0, got "${"9".repeat(400)}".`],
 		["--days --json", '--days: expected a number above 0, got "--json".'],
 		["--session-dir", "--session-dir: expected a directory, got nothing."],
 		["--session-dir --json", '--session-dir: expected a directory, got "--json".'],

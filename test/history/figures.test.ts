@@ -116,12 +116,16 @@ describe("what a limit would have done", () => {
 		assert.equal(row([run(11, { cost: 0.1 })], { cost: 1 })?.beyond.turns, 1);
 	});
 
-	test("calls ask before the call that does not fit, in the middle of its turn", () => {
+	test("calls ask before the call that does not fit, in the middle of a turn whose response is paid for", () => {
 		const all = [run(3, { toolCalls: 2 })];
 		assert.equal(row(all, { toolCalls: 6 })?.asked, 0);
-		assert.equal(row(all, { toolCalls: 5 })?.beyond.turns, 1);
-		assert.equal(row(all, { toolCalls: 4 })?.beyond.turns, 1);
-		assert.equal(row(all, { toolCalls: 3 })?.beyond.turns, 2);
+		for (const [toolCalls, turns] of [
+			...[[5, 0] as const, [4, 0] as const, [3, 1] as const, [2, 1] as const],
+			...[[1, 2] as const, [0, 2] as const],
+		]) {
+			const { asked, beyond } = row(all, { toolCalls }) ?? {};
+			assert.deepEqual([asked, beyond?.turns, beyond?.cost], [1, turns, turns / 100], `${toolCalls} calls`);
+		}
 	});
 
 	test("what finished by itself afterwards is told from what was interrupted", () => {

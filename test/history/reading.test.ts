@@ -103,6 +103,15 @@ describe("one prompt", () => {
 		assert.equal((await read(t, { "a.jsonl": story.result().answer().lines() })).meters.time?.max, 10);
 	});
 
+	test("spends 300 days in one tool, but not two years, because then a clock was wrong", async (t) => {
+		const seconds = async (days: number): Promise<number | undefined> => {
+			const story = new Story().prompt().answer({ calls: 1 });
+			story.clock += days * DAY;
+			return (await read(t, { "a.jsonl": story.result().answer().lines() })).meters.time?.max;
+		};
+		assert.deepEqual([await seconds(300), await seconds(730)], [300 * 86_400 + 12, 10]);
+	});
+
 	test("does not count the message that pi writes for a request it never made", async (t) => {
 		for (const stopReason of ["aborted", "error"]) {
 			const story = new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason, text: "", cost: 0 });
@@ -247,6 +256,21 @@ describe("what cannot be read", () => {
 		assert.deepEqual([prompts, sample.files, sample.unreadable], [1, 1, 4]);
 	});
 
+	test("a folder that cannot be read is counted; a link that leads nowhere is none", async (t) => {
+		const directory = folder(t, { "x/a.jsonl": new Story().prompt().answer().lines(), "note.txt": [] });
+		symlinkSync("loop", join(directory, "loop"));
+		symlinkSync("nowhere", join(directory, "lost"));
+		const { prompts, sample } = await advise({ sessionDir: directory });
+		assert.deepEqual([prompts, sample.unreadable], [1, 1]);
+	});
+
+	test("a mark of the byte order, as some editors put it in front, and their line ends change nothing", async (t) => {
+		const lines = new Story().prompt().answer().lines();
+		const edited = lines.map((line, i) => `${i === 0 ? "\uFEFF" : ""}${line}\r`);
+		const { prompts, sample } = await read(t, { "a.jsonl": edited });
+		assert.deepEqual([prompts, sample.brokenLines], [1, 0]);
+	});
+
 	test("a pipe is not waited for", async (t) => {
 		const directory = folder(t, {});
 		execFileSync("mkfifo", [join(directory, "a.jsonl")]);
@@ -334,9 +358,15 @@ describe("which sessions", () => {
 	test("a directory that is named and is not there is an error; pi's own may be missing", async (t) => {
 		const at = folder(t, {});
 		await assert.rejects(advise({ sessionDir: "no/such", cwd: at }), {
-			message: "--session-dir: expected a directory, got no/such",
+			message: '--session-dir: expected a directory, got "no/such".',
 		});
 		assert.equal((await advise({ agentDir: at, env: {} })).prompts, 0);
+	});
+
+	test("a named directory that cannot be reached is an error that gives the cause", async (t) => {
+		const at = folder(t, {});
+		symlinkSync("loop", join(at, "loop"));
+		await assert.rejects(advise({ sessionDir: "loop", cwd: at }), { code: "ELOOP" });
 	});
 
 	test("only those of this working directory, if asked", async (t) => {
@@ -347,6 +377,12 @@ describe("which sessions", () => {
 		assert.equal((await advise({ sessionDir, project: true, cwd: "/project/b" })).prompts, 1);
 	});
 
+	test("a session that does not say where it was is not one of this working directory", async (t) => {
+		const lines = one("a").map((line) => line.replace(',"cwd":"/project"', ""));
+		assert.equal((await read(t, { "a.jsonl": lines })).prompts, 1);
+		assert.equal((await read(t, { "a.jsonl": lines }, { project: true })).prompts, 0);
+	});
+
 	test("only prompts of the last days, if asked, by when they were sent", async (t) => {
 		const story = new Story("a", { at: START }).prompt().answer();
 		story.clock = START + 10 * DAY;
@@ -354,6 +390,25 @@ describe("which sessions", () => {
 		const now = START + 12 * DAY;
 		const within = async (days: number): Promise<number> => (await read(t, files, { days, now })).prompts;
 		assert.deepEqual([await within(1), await within(2), await within(13)], [0, 1, 3]);
+	});
+
+	test("a session counts among those of the last days only if a prompt of it does", async (t) => {
+		const files = {
+			"a.jsonl": one("a"),
+			"b.jsonl": one("b", { at: START + 10 * DAY }),
+			"c.jsonl": new Story("c").lines(),
+		};
+		const sessions = async (days: number): Promise<number> =>
+			(await read(t, files, { days, now: START + 12 * DAY })).sample.sessions;
+		assert.deepEqual([await sessions(1), await sessions(3), await sessions(20)], [0, 1, 2]);
+	});
+
+	test("a number of days that is none is an error", async (t) => {
+		for (const days of [0, -1, NaN, Infinity])
+			await assert.rejects(read(t, {}, { days }), {
+				name: "RangeError",
+				message: `days: expected a number above 0, got ${days}.`,
+			});
 	});
 
 	test("a file that was last written before these days is not opened", async (t) => {
@@ -477,14 +532,15 @@ test("what an extension spent before the first prompt stands besides the prompts
 	assert.deepEqual([prompts, spent.cost, spent.besides, sample.copies], [1, 0.01, 0.02, 1]);
 });
 
-test("progress is told file by file", async (t) => {
+test("progress is told before the first file and after each", async (t) => {
 	const files = { "a.jsonl": new Story().lines(), "b.jsonl": [], "c.jsonl": new Story().lines() };
 	const seen: unknown[] = [];
 	await read(t, files, { onProgress: (progress) => seen.push(progress) });
 	assert.deepEqual(
 		seen,
-		[1, 2, 3].map((n) => ({ files: n, of: 3 })),
+		[0, 1, 2, 3].map((n) => ({ files: n, of: 3 })),
 	);
+	await read(t, {}, { onProgress: () => assert.fail("there is no file") });
 });
 
 test("a signal stops it with its reason: before, between two files, and within one", async (t) => {
@@ -496,12 +552,12 @@ test("a signal stops it with its reason: before, between two files, and within o
 	const seen: number[] = [];
 	const onProgress = ({ files }: { files: number }): void => {
 		seen.push(files);
-		between.abort(why);
+		if (files === 1) between.abort(why);
 	};
 	await assert.rejects(advise({ sessionDir, signal: between.signal, onProgress }), why);
-	assert.deepEqual(seen, [1]);
+	assert.deepEqual(seen, [0, 1]);
 	const within = new AbortController();
-	const reading = advise({ sessionDir, signal: within.signal, onProgress: () => assert.fail("a whole file was read") });
+	const reading = advise({ sessionDir, signal: within.signal, onProgress: ({ files }) => assert.equal(files, 0) });
 	setImmediate(() => within.abort(why));
 	await assert.rejects(reading, why);
 });

@@ -159,6 +159,17 @@ test("what the breaker did stands in the sessions: a stop in a script, a yes and
 	assert.equal(whatIf.find(({ is }) => is === "present")?.beyond.turns, 3);
 });
 
+test("runs that a limit of 0 ended before their first turn are no prompts, but stand in what the breaker did", async (t) => {
+	const pi = await host(t, { session: true, args: ["--turn-limit", "0"] });
+	assert.equal((await pi.print("go")).code, 53);
+	const rpc = await pi.rpc({ answer: () => false });
+	await rpc.run("go");
+	await rpc.close();
+	const { prompts, asked } = await adviceOn(pi);
+	assert.equal(prompts, 0);
+	assert.deepEqual(asked, { outcomes: { exhausted: 1, declined: 1 }, yes: 0, no: 1, unanswered: 0 });
+});
+
 test("in the terminal: a message typed into a running agent is steering, one after it a prompt", async (t) => {
 	const slow = held(mark());
 	const pi = await host(t, { session: true, model: [mark(), slow, text("All done."), text("Second done.")] });

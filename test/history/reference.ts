@@ -147,7 +147,7 @@ export function reference(texts: readonly string[], limits: Limits): object {
 	});
 	const prompts = all.filter(({ steps }) => steps.length > 1);
 	const values = (meter: Meter): number[] => prompts.map(({ steps }) => sum(steps, meter)).sort((a, b) => a - b);
-	const outcomes = prompts.flatMap(({ entries }) =>
+	const outcomes = all.flatMap(({ entries }) =>
 		entries.filter(({ customType }) => customType === "turn-limit-outcome"),
 	);
 	return {
@@ -167,7 +167,8 @@ export function reference(texts: readonly string[], limits: Limits): object {
 					for (let turn = 1; turn < steps.length; turn++) {
 						const used = sum(steps.slice(0, turn), meter as Meter);
 						const then = sum(steps.slice(0, turn + 1), meter as Meter);
-						if (meter === "toolCalls" ? then > limit : used >= limit) return [{ finished, beyond: steps.slice(turn) }];
+						if (meter === "toolCalls" && then > limit) return [{ finished, beyond: steps.slice(turn + 1) }];
+						if (meter !== "toolCalls" && used >= limit) return [{ finished, beyond: steps.slice(turn) }];
 					}
 					return [];
 				});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -282,6 +283,23 @@ test("what was asked and answered is shown, with the outcomes of these runs", ()
 test("a long name of a directory is not cut", () => {
 	const directory = join("/", ..."a long path with many parts".split(" "), "x".repeat(60));
 	assert.ok(render(adviceFrom([], {}, { directory }), { width: 40 }).includes(`${directory}.`));
+});
+
+test("the home directory is shown as ~", () => {
+	const names = { directory: join(homedir(), "x"), project: join(homedir(), "my", "project") };
+	assert.match(render(adviceFrom([], {}, names), { width: 80 }), /^None of ~\/my\/project in ~\/x\.$/m);
+	const other = { directory: `${homedir()}x/y` };
+	assert.match(render(adviceFrom([], {}, other), { width: 80 }), /^None in \/.*x\/y\.$/m);
+});
+
+test("the name of a directory cannot do anything to the terminal", () => {
+	const names = { directory: "/a\x1b[2Jb", project: "/c\nd\u009b" };
+	for (const all of [[], runs(2)]) {
+		const text = render(adviceFrom(all, {}, names), { width: 80 });
+		assert.match(text, /\/a \[2Jb/);
+		assert.match(text, / of \/c d/);
+		assert.doesNotMatch(text, /[^\P{Cc}\n]/u);
+	}
 });
 
 test("the shares in docs/advice.md follow from its sums", () => {

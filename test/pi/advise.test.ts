@@ -54,6 +54,21 @@ describe("in a script", () => {
 		assert.deepEqual({ version, prompts }, { version: 1, prompts: 1 });
 	});
 
+	test("with -c pi prints the session's last answer below it", async (t) => {
+		const pi = await host(t, prompted);
+		await pi.print("go");
+		const { stdout } = await pi.print("-c", "/turn-limit advise --json");
+		const [advice = "", ...others] = stdout.split("\n");
+		assert.equal((JSON.parse(advice) as Advice).prompts, 1);
+		assert.deepEqual(others, ["done", ""]);
+	});
+
+	test("a mistake stands on stderr, and the exit code stays 0", async (t) => {
+		const { stdout, stderr, code } = await (await host(t)).print("/turn-limit advise --days soon");
+		assert.equal(stderr, 'pi-turn-limit: --days: expected a number above 0, got "soon".\n');
+		assert.deepEqual({ stdout, code }, { stdout: "", code: 0 });
+	});
+
 	test("in json mode the stream stays pi's, and stderr says why there is no advice", async (t) => {
 		const pi = await host(t);
 		const { stderr, events } = await pi.json("/turn-limit advise");
@@ -84,7 +99,13 @@ describe("in a script", () => {
 		};
 		assert.match(await advise("some"), /^1 prompt in 1 session, [^]*^Skipped: 3 files without a session\.$/m);
 		assert.equal(await advise("empty"), `Your prompts\nNone in ${join(pi.cwd, "empty")}.\n`);
-		assert.equal(await advise("file"), "pi-turn-limit: advise: --session-dir: expected a directory, got file\n");
+		assert.equal(await advise("file"), 'pi-turn-limit: advise: --session-dir: expected a directory, got "file".\n');
+	});
+
+	test("a path in quotes keeps its blanks, however many and of whatever kind", async (t) => {
+		const pi = await host(t, { files: { "my  old\tones/a.jsonl": one("a") } });
+		const { stdout } = await pi.print('/turn-limit  advise  --json  --session-dir "my  old\tones"');
+		assert.equal((JSON.parse(stdout) as Advice).prompts, 1);
 	});
 });
 
@@ -127,6 +148,14 @@ describe("over rpc", () => {
 		assert.match(await reply(rpc, "advise"), /^Your prompts\nNone in /);
 		assert.match(await reply(rpc, "advise --weeks 2"), /^advise: expected --project, .*, got "--weeks"\.$/);
 		assert.equal(await reply(rpc, "advise --days 0"), '--days: expected a number above 0, got "0".');
+	});
+
+	test("two that are asked for at once are both answered", async (t) => {
+		const rpc = await (await host(t, { files: { "some/a.jsonl": one("a") } })).rpc();
+		await Promise.all([rpc.prompt("/turn-limit advise"), rpc.prompt("/turn-limit advise --session-dir some")]);
+		assert.deepEqual(rpc.errors, []);
+		const said = rpc.notifications.map(({ message }) => message.split("\n")[1]).sort();
+		assert.match(said.join("\n"), /^1 prompt in 1 session, .*\nNone in .*$/);
 	});
 
 	test("the lines that it suggests set what it suggests, and the last one keeps it", async (t) => {
@@ -194,6 +223,7 @@ describe("in the terminal", () => {
 		const tui = await pi.terminal({ cols: 40, rows: 110 });
 		const lines = await adviceIn(tui);
 		assert.ok(lines.every((line) => line.length <= 38));
+		assert.ok(lines.some((line) => /^ +p50 +p90 +p95 +p99$/.test(line)));
 		assert.equal(lines.filter((line) => /^ +[\d–+]+ █+ \d+$/.test(line)).length, 8);
 		assert.deepEqual(
 			lines.filter((line) => /^\d+ turns/.test(line)).map((line) => line.split(/ {2,}|(?<=turns\S?) /)[0]),
@@ -212,6 +242,33 @@ describe("in the terminal", () => {
 		await tui.shows(/policy +abort/);
 		tui.press("ctrl+d");
 		assert.equal(await tui.exit(), 0);
+	});
+
+	test("shows that it reads before the first file is done", async (t) => {
+		const pi = await host(t, { agentFiles: { "sessions/a.jsonl": "" } });
+		truncateSync(join(pi.agentDir, "sessions/a.jsonl"), 2 ** 40);
+		const tui = await pi.terminal({ cols: 80 });
+		tui.type("/turn-limit advise\r");
+		await tui.shows("Reading sessions: 0 of 1. Escape stops it.");
+		tui.press("escape");
+		await tui.shows("advise: stopped.");
+	});
+
+	test("Escape answers a question that opens meanwhile, and then stops the reading", async (t) => {
+		const slow = held();
+		const pi = await withEndlessFile(t, { model: [slow], args: ["--turn-limit", "1"] });
+		const tui = await pi.terminal({ cols: 80 });
+		tui.type("go\r");
+		await pi.model.arrival(1);
+		tui.type("/turn-limit advise\r");
+		await tui.shows(READING);
+		slow.release();
+		await tui.shows("Turn limit reached");
+		tui.press("escape");
+		await tui.shows("Send a message to go on.");
+		await tui.shows(READING);
+		tui.press("escape");
+		await tui.shows("advise: stopped.");
 	});
 
 	test("Escape stops the reading and not the run that is under way", async (t) => {

@@ -231,7 +231,33 @@ describe("/turn-limit advise", () => {
 		});
 		await pi.run("/turn-limit advise");
 		assert.deepEqual(pi.notifications, [{ message: "advise: stopped.", type: "info" }]);
-		assert.match(progress[0] ?? "", /^Reading sessions: \d+ of 30\. Escape stops it\.$/);
+		assert.match(progress[0] ?? "", /^Reading sessions: 0 of 30\. Escape stops it\.$/);
+	});
+
+	test("in the terminal leaves Escape to a question that is open", async (t) => {
+		const keys = new Keys();
+		const results: unknown[] = [];
+		const setStatus = (): void => void results.push(...keys.press("\x1b"));
+		const pi: Inside = await inside(t, {
+			person: async () => {
+				await pi.run("/turn-limit advise");
+				return false;
+			},
+			...{ ui: { ...keys.ui, theme, setStatus }, mode: "tui", model: endless(noop) },
+			...{ env: { PI_MAX_TURNS: "1" }, files: sessions() },
+		});
+		await pi.run("go");
+		assert.ok(results.length > 0 && results.every((result) => result === undefined));
+		assert.match(pi.notifications[0]?.message ?? "", /Your prompts/);
+	});
+
+	test("keeps the blanks in a quoted path, and ignores those around its words", async (t) => {
+		const followed = new Followed(t);
+		const files = Object.entries(sessions()).map(([name, lines]) => [name.replace("project", "a  b"), lines]);
+		const pi = await inside(t, { files: Object.fromEntries(files) as Record<string, string> });
+		const folder = join(pi.folder, "sessions/a  b");
+		await pi.run(`/turn-limit   advise   --json  --session-dir "${folder}" `);
+		assert.equal((JSON.parse(followed.stdout) as { prompts: number }).prompts, 1);
 	});
 
 	/** Session files of a sandbox, each with a prompt and its answer. */
