@@ -92,8 +92,7 @@ export function refill(id: MeterId, meter: Meter, extra: number): Meter {
 
 /** What a yes buys: as much again, or a tenth of a limit that no prompt refills. */
 export function grant(id: MeterId, { limit }: Meter): Max {
-	if (limit.max === "unlimited" || isOfRound(id)) return limit.max;
-	return Math.max(1, Math.ceil(limit.max / 10));
+	return isOfRound(id) ? limit.max : Math.max(1, Math.ceil(toNumber(limit.max) / 10));
 }
 
 /** After a yes. */

@@ -48,7 +48,8 @@ export function limitActed(outcome: Outcome): boolean {
 
 /** True if the breaker itself failed. */
 export function isBroken(outcome: Outcome): outcome is Extract<Outcome, { kind: "failed" }> & { by: "breaker" } {
-	return outcome.kind === "failed" && outcome.by === "breaker";
+	const { by } = outcome as { readonly by?: string };
+	return by === "breaker";
 }
 
 /** True if a limit cut the run short, so that its answer, if there is one, is partial. */

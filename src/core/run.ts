@@ -118,7 +118,8 @@ const MOST_REFUSALS = 2;
 
 /** Runs that nobody prompted were refused so often that the next one need not begin, if it is to be refused too. */
 export function isSpinning({ phase }: State): boolean {
-	return phase.name === "idle" && !phase.prompted && (phase.refused ?? 0) >= MOST_REFUSALS;
+	const { prompted, refused = 0 } = phase as Partial<Idle>;
+	return prompted === false && refused >= MOST_REFUSALS;
 }
 
 /** Seconds to wait before the next refusal, so that an extension that wakes the agent cannot make it spin. */

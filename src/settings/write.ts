@@ -11,7 +11,7 @@ export function writeSettings(path: string, values: Values): void {
 	const before = statSync(path, { throwIfNoEntry: false });
 	// A link to a file elsewhere stays one.
 	const target = before ? realpathSync(path) : path;
-	const indent = before ? /^[ \t]+(?=")/m.exec(readFileSync(path, "utf8"))?.[0] : undefined;
+	const indent = before ? /^[ \t]+(?=")/m.exec(readFileSync(path).toString())?.[0] : undefined;
 	const draft = `${target}.${process.pid}`;
 	writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, { mode: before?.mode });
 	renameSync(draft, target);

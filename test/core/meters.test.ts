@@ -5,6 +5,7 @@ import { snapshot } from "../../src/core/snapshot.ts";
 import { grant, isOfRound } from "../../src/core/limit.ts";
 import { amount } from "../../src/core/amount.ts";
 import {
+	type Call,
 	concerns,
 	isShared,
 	kindOf,
@@ -12,10 +13,12 @@ import {
 	METERS,
 	type MeterId,
 	OWN,
+	perMeter,
 	perRunMeter,
 	SHARED,
 } from "../../src/core/meters.ts";
 import { publish } from "../../src/core/outcome.ts";
+import { create } from "../../src/core/state.ts";
 import { ABORT, asks, Driver, GATES, type Given, outcome, type Said, sum, SYNTHESIZE } from "./driver.ts";
 
 for (const { id, gate } of GATES) {
@@ -279,5 +282,20 @@ describe("programs read dollars where the core counts millionths", () => {
 			...{ kind: "wrapped_up" },
 			...{ meter: "turns", limit: "unlimited" },
 		});
+		const boundless = { ...sum(), kind: "wrapped_up", meter: "cost", limit: "unlimited" } as const;
+		assert.deepEqual(publish(boundless), boundless);
 	});
+});
+
+test("a meter that counts some calls is checked wherever no call is asked about", (t) => {
+	const row = METERS.turns as { counts?: (call: Call) => boolean };
+	row.counts = ({ tool }) => tool === "write";
+	t.after(() => delete row.counts);
+	assert.equal(concerns("turns", "turn", undefined), true);
+	assert.equal(concerns("turns", "turn", { tool: "bash", input: {} }), false);
+});
+
+test("a breaker is no member's unless it is said", () => {
+	const limits = perMeter(() => ({ max: 1, policy: "abort" }) as const);
+	assert.equal(create({ attended: true, limits, grace: 0 }).isMember, false);
 });

@@ -158,6 +158,11 @@ describe("how a run ended", () => {
 			"pi-turn-limit: exhausted at the limit of $0.20 (maxCost in turn-limit.json); spent: 5 turns, 1 tool call, $0.25.",
 		],
 		[
+			{ ...spent, kind: "exhausted", cut: true, ...trip },
+			...([true, true] as const),
+			"pi-turn-limit: exhausted at the limit of 5 turns (PI_MAX_TURNS), which cut off what was under way; spent: 5 turns, 1 tool call, $0.25.",
+		],
+		[
 			{ ...spent, ...failed, ...trip, toolCalls: 0, cost: 0 },
 			...([true, true] as const),
 			"pi-turn-limit: failed at the limit of 5 turns (PI_MAX_TURNS); spent: 5 turns, 0 tool calls.",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { kindOf, METER_IDS } from "../../src/core/meters.ts";
-import { defaults, KEY_OF, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
+import { defaults, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
 test("every setting has its place, and a limit its meter", () => {
 	assert.deepEqual(KEYS, [
@@ -14,6 +14,7 @@ test("every setting has its place, and a limit its meter", () => {
 	]);
 	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
 	assert.equal(meterOf("policy"), undefined);
+	for (const key of KEYS) assert.equal(settingOf(key), SETTINGS[key]);
 });
 
 test("the defaults: 25 turns, 5 or 10 repeats, nothing else limited, abort, a wrap-up where nobody can be asked", () => {
