@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { transition } from "../../src/core/breaker.ts";
-import { kindOf, type Max, METER_IDS, type MeterId, perMeter } from "../../src/core/meters.ts";
+import { kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { POLICIES } from "../../src/core/limit.ts";
 import type { Event } from "../../src/core/alphabet.ts";
 import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
@@ -95,7 +95,7 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 	const { meters, grace, exempt } = events.reduce((state, event) => transition(state, event)[0], fresh(attended));
 	const written = (id: MeterId, max: Max): Max => (max === "unlimited" ? max : kindOf(id).unit.write(max));
 	const limit = turnLimit({
-		...perMeter((id) => ({ ...meters[id].limit, max: written(id, meters[id].limit.max) })),
+		...Object.fromEntries(HERE.map((id) => [id, { ...meters[id].limit, max: written(id, meters[id].limit.max) }])),
 		grace,
 		repeatsExcept: exempt,
 		onOutcome: (outcome) => log.push(JSON.stringify(outcome)),
