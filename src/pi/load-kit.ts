@@ -2,9 +2,11 @@
 import type { Kit } from "./keys.ts";
 
 let loaded: Kit | undefined;
+let loading: Promise<Kit> | undefined;
 
+/** Imported once: pi's loader gives nothing to whoever imports a module that is still being imported. */
 export async function loadKit(): Promise<Kit> {
-	return (loaded ??= await import("./kit.ts"));
+	return (loaded = await (loading ??= import("./kit.ts")));
 }
 
 /** Undefined until somebody has loaded it. */
