@@ -3,7 +3,7 @@ import type { Meter } from "../core/limit.ts";
 import type { Scope } from "../core/kind.ts";
 import { kindOf, METER_IDS, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
 import type { Balances } from "../core/alphabet.ts";
-import { type Account, type Amounts, MOST, type Reading } from "../ledger/port.ts";
+import { type Account, type Amounts, LedgerError, MOST, type Reading } from "../ledger/port.ts";
 
 export type Meters = PerMeter<Meter>;
 
@@ -51,15 +51,17 @@ function idOf({ account }: Reading, meter: string): MeterId | undefined {
 	return SHARED.find((id) => kindOf(id).scope === scope && kindOf(id).of === meter);
 }
 
-/** The meter of which all is spent. */
-export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
+/** The meter of which all is spent. @throws LedgerError if only somebody else's settings limit it. */
+export function fullMeter(full: Reading, names: readonly string[], meters: Meters): MeterId {
 	const isSpent = (meter: string): boolean => {
 		const { used = 0, cap = Infinity } = full.meters[meter] ?? {};
 		return used >= Number(cap);
 	};
-	const id = idOf(full, meters.find(isSpent) ?? "");
-	if (id === undefined) throw new Error(`The ledger refused for ${meters.join(", ")}, which nothing limits.`);
-	return id;
+	const name = names.find(isSpent) ?? "";
+	const id = idOf(full, name);
+	if (id !== undefined && meters[id].limit.max !== "unlimited") return id;
+	const what = `The budget has a limit of ${name}, which this agent's settings leave out, and it is spent.`;
+	throw new LedgerError("denied", what);
 }
 
 /** What is held counts as used, because it has most likely left; `own`: but for a turn that has not begun. */

@@ -90,7 +90,7 @@ export class Shares {
 				if (made.spent) {
 					this.#turn = undefined;
 					this.#full = made.full.account;
-					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
+					return { type: "filled", meter: fullMeter(made.full, made.meters, meters), balances };
 				}
 				await pause(PATIENCE * (0.5 + Math.random()), signals);
 				if (isAborted()) return INTERRUPTED;

@@ -71,6 +71,15 @@ test("a person is not asked at a fleet's limit, sees what is left, and goes on o
 	assert.equal(pi.model.requests.length, 5);
 });
 
+test("a limit that an operator has set and the agent's settings leave out holds all the same", async (t) => {
+	const base = await database(t);
+	await base.as("operator")`SELECT pi_turn_limit.set_budget('ticket-42', turns => 9, cost => 0.02)`;
+	const pi = await agent(t, base, { maxTurns: 9 });
+	const { code, stderr } = await pi.print("go");
+	assert.deepEqual([code, pi.model.requests.length], [1, 2]);
+	assert.match(stderr, /The budget has a limit of cost, which this agent's settings leave out, and it is spent\./);
+});
+
 test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {
 	const base = await database(t);
 	const look = bash("env; ps -eo args; cat turn-limit.json 2>/dev/null; true");
