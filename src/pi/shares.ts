@@ -62,12 +62,18 @@ export class Shares {
 		// The ledger may answer long after the person has gone on.
 		this.#turn = undefined;
 		void this.#purse.close();
-		void tried.then(async ({ type }) => {
-			if (type !== "held") return;
+		void this.#giveBack(turn, tried);
+		return INTERRUPTED;
+	}
+
+	async #giveBack(turn: Spending, tried: Promise<Event>): Promise<void> {
+		try {
+			if ((await tried).type !== "held") return;
 			this.#purse.owe(turn, {});
 			await this.#purse.tryToPay();
-		});
-		return INTERRUPTED;
+		} catch {
+			// The next gate finds the ledger as it is.
+		}
 	}
 
 	async #hold(

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { meter } from "../../src/core/limit.ts";
 import { perMeter } from "../../src/core/meters.ts";
+import type { Ledger } from "../../src/ledger/port.ts";
 import { Shares } from "../../src/pi/shares.ts";
 import { endless, host } from "../harness/index.ts";
 import { within } from "../harness/wait.ts";
@@ -24,4 +25,25 @@ test("Escape ends the wait for a ledger that does not answer", async () => {
 	const reserved = shares.reserve(limits, [undefined, escape.signal]);
 	escape.abort();
 	assert.deepEqual(await within("the end of the wait", reserved, String), { type: "interrupted" });
+});
+
+test("a ledger that breaks in an unknown way after Escape rejects nothing unhandled", async () => {
+	const limits = perMeter((id) => meter({ max: id === "dayTurns" ? 3 : "unlimited", policy: "abort" }));
+	let grant = (): void => {};
+	const slow = { reserve: () => new Promise((resolve) => (grant = () => resolve({ granted: true, readings: [] }))) };
+	let opened = 0;
+	const open = async () => {
+		if (++opened > 1) throw new TypeError("broken");
+		await Promise.resolve();
+		return { ...slow, close: () => {} } as unknown as Ledger;
+	};
+	const shares = new Shares("nowhere", open, undefined);
+	const escape = new AbortController();
+	const reserved = shares.reserve(limits, [undefined, escape.signal]);
+	await new Promise(setImmediate);
+	escape.abort();
+	await reserved;
+	grant();
+	await new Promise(setImmediate);
+	assert.equal(opened, 2);
 });
