@@ -1,7 +1,7 @@
 /** Translates between the breaker's meters and the ledger's accounts. */
 import type { Meter } from "../core/limit.ts";
 import type { Scope } from "../core/kind.ts";
-import { kindOf, METER_IDS, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
+import { kindOf, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
 import type { Balances } from "../core/alphabet.ts";
 import { type Account, type Amounts, LedgerError, MOST, type Reading } from "../ledger/port.ts";
 
@@ -24,22 +24,10 @@ export function capsOf(meters: Meters, scope: Scope): Amounts {
 	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
 }
 
-/** What a tree gets beyond the caps it has: what the person has promised its run, or the growth of the limits since. */
-export function growth(before: Amounts | undefined, now: Amounts, meters: Meters): { more: Amounts; caps: Amounts } {
-	const by = Object.entries(before ?? now).map(([of, cap]) => {
-		return [of, before === undefined ? extraOf(of, meters) : Math.max(0, (now[of] ?? 0) - cap)] as const;
-	});
-	const grown = by.filter(([, amount]) => amount > 0);
-	const caps = before && grown.map(([of, amount]) => [of, (before[of] ?? 0) + amount]);
-	return {
-		more: Object.fromEntries(grown),
-		caps: caps ? { ...before, ...(Object.fromEntries(caps) as Amounts) } : now,
-	};
-}
-
-function extraOf(of: string, meters: Meters): number {
-	const id = METER_IDS.find((id) => kindOf(id).scope === "tree" && kindOf(id).of === of);
-	return id === undefined ? 0 : Math.max(0, meters[id].extra);
+/** What the person has promised on top of the limits. */
+export function extrasOf(meters: Meters, scope: Scope): Amounts {
+	const raised = SHARED.filter((id) => kindOf(id).scope === scope && meters[id].extra > 0);
+	return withinMost(Object.fromEntries(raised.map((id) => [kindOf(id).of, meters[id].extra])));
 }
 
 export function withinMost(amounts: Amounts): Amounts {

@@ -95,8 +95,15 @@ async function change(session: Session, key: Key, text: string, ctx: Context): P
 	if (value === undefined) return session.display.say(mistake(key, text), "error", ctx);
 	session.settings.set(key, value, ctx);
 	await apply(session, ctx);
-	session.display.say(`${title} set to ${show(value)}.`, "info", ctx);
+	session.display.say(`${title} set to ${show(value)}${id ? grantsText(session, id) : ""}.`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
+}
+
+/** What was granted to a day comes on top of a limit that is set later. */
+function grantsText({ state }: Session, id: MeterId): string {
+	const { limit, extra } = next(state, id);
+	if (limit.max === "unlimited" || extra <= 0) return "";
+	return `; with what was granted it is ${kindOf(id).unit.show(limit.max + extra)} ${within(id)}`;
 }
 
 async function raise(session: Session, id: MeterId, by: number, ctx: Context): Promise<void> {

@@ -51,8 +51,7 @@ export async function apply(session: Session, ctx: Context): Promise<void> {
 	await session.step({ type: "grace_set", grace }, ctx);
 	await session.step({ type: "exempt_set", exempt }, ctx);
 	session.awaitTurnEnd();
-	// Between runs the widget shows the day; in a run the gate asks the ledger.
-	if (session.state.phase.name === "idle") await look(session, ctx);
+	await look(session, ctx);
 	warnOfUnknownAmounts(session, ctx.model, ctx);
 }
 

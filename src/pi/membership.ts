@@ -1,7 +1,9 @@
-/** One session's place in a tree of agents. */
+/** One session's place among agents that share: its accounts in a fleet, on a day, in a tree. */
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Account, Amounts, Ledger, Reading } from "../ledger/port.ts";
-import { capsOf, growth, type Meters } from "./accounts.ts";
+import { accountsOf, type Budget } from "../settings/budget.ts";
+import { capsOf, dayOf, extrasOf, type Meters } from "./accounts.ts";
 import type { Spending } from "./purse.ts";
 
 /** How many agents a tree has; those that were killed count as ended after a minute. */
@@ -11,18 +13,23 @@ export interface Agents {
 }
 
 export class Membership {
+	readonly #budget: Budget | undefined;
+	/** The accounts of the fleet that this session has joined. */
+	readonly #joined = new Set<string>();
 	/** The tree is the root's, and this session a member. */
 	readonly #isInherited: boolean;
 	#tree: string | undefined;
-	/** By meter: the highest limits so far of the tree that we have created. */
-	#caps: Amounts | undefined;
+	/** By meter: the limits of the tree that we have begun, and what was granted before each of them was set. */
+	#limits: Amounts | undefined;
+	#before: Amounts = {};
 	/** Stands for this agent in its tree, while it runs. */
 	#agent: Spending | undefined;
 	/** It has run in this tree before. */
 	#hasEnded = false;
 
 	/** `tree`: the name of the root's, in a member. */
-	constructor(tree: string | undefined) {
+	constructor(tree: string | undefined, budget: Budget | undefined) {
+		this.#budget = budget;
 		this.#tree = tree;
 		this.#isInherited = tree !== undefined;
 	}
@@ -35,37 +42,82 @@ export class Membership {
 		return this.#agent;
 	}
 
-	get isJoined(): boolean {
-		return this.#tree !== undefined && (this.#isInherited || this.#caps !== undefined);
+	get #isInTree(): boolean {
+		return this.#tree !== undefined && (this.#isInherited || this.#limits !== undefined);
 	}
 
-	begin(): void {
+	beginTree(): void {
 		if (this.#isInherited) return;
 		this.#tree = undefined;
-		this.#caps = undefined;
+		this.#limits = undefined;
+		this.#before = {};
 		this.#hasEnded = false;
 	}
 
-	/** The account of the tree, if it is limited. */
-	accountOf(meters: Meters): readonly Account[] {
-		const caps = capsOf(meters, "tree");
-		const isOfTree = this.#isInherited || Object.keys(caps).length > 0;
-		return isOfTree ? [{ scope: "tree", name: (this.#tree ??= randomUUID()), caps }] : [];
+	/** From the outermost to the innermost. */
+	accountsOf(meters: Meters): readonly Account[] {
+		const fleet = this.#budget === undefined ? [] : accountsOf(this.#budget, Date.now());
+		return [...fleet, ...dayOf(meters), ...this.#treeOf(meters)];
 	}
 
-	/** A tree that we begin has our limits; if they have grown since, so have its. `lease`: how long we count as alive. */
-	async join(ledger: Ledger, accounts: readonly Account[], meters: Meters, lease: number): Promise<void> {
-		const tree = accounts.find(({ scope }) => scope === "tree");
-		if (tree === undefined) return;
-		if (!this.#isInherited) {
-			if (this.#caps === undefined) await ledger.join(tree);
-			const { more, caps } = growth(this.#caps, tree.caps, meters);
-			this.#caps = caps;
-			if (Object.keys(more).length > 0) await ledger.raise(randomUUID(), tree, more);
+	/** Those of which the ledger can tell. */
+	knownOf(meters: Meters): readonly Account[] {
+		return this.accountsOf(meters).filter((account) => {
+			if (account.scope === "fleet") return this.#joined.has(account.name);
+			return account.scope === "day" || this.#isInTree;
+		});
+	}
+
+	/** The account of the tree, if it is limited. */
+	#treeOf(meters: Meters): readonly Account[] {
+		const limits = Object.entries(capsOf(meters, "tree"));
+		if (!this.#isInherited && limits.length === 0) return [];
+		const caps = limits.map(([of, limit]) => [of, Math.max(0, limit - (this.#before[of] ?? 0))]);
+		return [{ scope: "tree", name: (this.#tree ??= randomUUID()), caps: Object.fromEntries(caps) as Amounts }];
+	}
+
+	/** Joins what was not joined yet, and gives the accounts. `lease`: how long we count as alive. */
+	async join(ledger: Ledger, meters: Meters, lease: number): Promise<readonly Account[]> {
+		await this.#joinTree(ledger, meters, lease);
+		const accounts = this.accountsOf(meters);
+		for (const account of accounts) {
+			// A budget that an operator has deleted is not made again: its agents stop.
+			if (account.scope !== "fleet" || this.#joined.has(account.name)) continue;
+			await ledger.join(account);
+			this.#joined.add(account.name);
 		}
+		return accounts;
+	}
+
+	/** A tree that we begin has what was promised to its run. */
+	async #joinTree(ledger: Ledger, meters: Meters, lease: number): Promise<void> {
+		const [tree] = this.#treeOf(meters);
+		if (tree === undefined) return;
+		if (!this.#isInTree) {
+			// Without caps: each agent brings its own, so that the root can set other ones in mid-run.
+			await ledger.join({ ...tree, caps: {} });
+			this.#limits = capsOf(meters, "tree");
+			const promised = extrasOf(meters, "tree");
+			if (Object.keys(promised).length > 0) await ledger.raise(randomUUID(), tree, promised);
+		}
+		await this.keep(ledger, meters);
 		if (this.#agent) return;
 		this.#agent = { id: randomUUID(), accounts: [tree] };
 		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, lease);
+	}
+
+	/** N means N: what was granted before a limit was set is a part of it. */
+	async keep(ledger: Ledger, meters: Meters): Promise<void> {
+		const old = this.#limits;
+		const limits = capsOf(meters, "tree");
+		if (this.#tree === undefined || old === undefined || isDeepStrictEqual(limits, old)) return;
+		const nothing = Object.fromEntries(Object.keys(limits).map((of) => [of, 0]));
+		const [granted] = await ledger.read([{ scope: "tree", name: this.#tree, caps: nothing }]);
+		const before = Object.entries(limits).map(([of, limit]) => {
+			return [of, limit === old[of] ? (this.#before[of] ?? 0) : Number(granted?.meters[of]?.cap)];
+		});
+		this.#limits = limits;
+		this.#before = Object.fromEntries(before) as Amounts;
 	}
 
 	/** The run is over; an agent counts once as ended, however often it runs. */
@@ -77,7 +129,7 @@ export class Membership {
 	}
 
 	agentsIn(readings: readonly Reading[]): Agents | undefined {
-		if (!this.isJoined) return undefined;
+		if (!this.#isInTree) return undefined;
 		const { used = 0, held = 0 } = readings.find(({ account }) => account.scope === "tree")?.meters["agents"] ?? {};
 		return { alive: held, ended: used };
 	}

@@ -1,10 +1,11 @@
 /** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
 import { randomUUID } from "node:crypto";
-import { kindOf, type MeterId } from "../core/meters.ts";
+import { isDeepStrictEqual } from "node:util";
+import { kindOf, type Max, type MeterId } from "../core/meters.ts";
 import type { Balances, Event } from "../core/alphabet.ts";
-import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
-import { accountsOf, type Budget } from "../settings/budget.ts";
-import { balancesOf, dayOf, fullMeter, type Meters, withinMost } from "./accounts.ts";
+import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
+import type { Budget } from "../settings/budget.ts";
+import { balancesOf, fullMeter, type Meters, withinMost } from "./accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "./pause.ts";
 import { Purse, type Spending } from "./purse.ts";
@@ -22,9 +23,6 @@ export class Shares {
 	readonly at: string;
 	readonly #purse: Purse;
 	readonly #membership: Membership;
-	readonly #budget: Budget | undefined;
-	/** The accounts of the fleet that this session has joined. */
-	readonly #joined = new Set<string>();
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
 	/** The most that a turn has spent so far: held for the next one. */
@@ -36,9 +34,8 @@ export class Shares {
 	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
 	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined, budget?: Budget) {
 		this.at = at;
-		this.#budget = budget;
 		this.#purse = new Purse(open);
-		this.#membership = new Membership(tree);
+		this.#membership = new Membership(tree, budget);
 	}
 
 	/** The tree in which this session counts, if it has one. */
@@ -46,14 +43,21 @@ export class Shares {
 		return this.#membership.tree;
 	}
 
+	/** The limit of a member that starts now; what was granted comes on top of it there too. */
+	capOf(id: MeterId, meters: Meters): Max {
+		const { scope, of } = kindOf(id);
+		const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
+		return account?.caps[of] ?? meters[id].limit.max;
+	}
+
 	/** A person's prompt begins a tree; a member's prompt does not. */
 	beginTree(): void {
-		this.#membership.begin();
+		this.#membership.beginTree();
 	}
 
 	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
-		const accounts = this.#accountsOf(meters);
+		const accounts = this.#membership.accountsOf(meters);
 		if (this.#turn?.isUnderWay) this.#purse.owe(this.#takeTurn(), { turns: 1 });
 		const turn = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
 		const tried = this.#hold(turn, meters, signals);
@@ -76,26 +80,25 @@ export class Shares {
 		}
 	}
 
-	async #hold(
-		{ id, accounts }: Spending,
-		meters: Meters,
-		signals: readonly (AbortSignal | undefined)[],
-	): Promise<Event> {
+	async #hold({ id }: Spending, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
 			const ledger = await this.#purse.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
-			await this.#joinFleet(ledger, accounts);
-			await this.#membership.join(ledger, accounts, meters, LEASE);
+			const accounts = await this.#membership.join(ledger, meters, LEASE);
+			if (this.#turn?.id === id) this.#turn = { ...this.#turn, accounts };
 			for (;;) {
 				const amounts = { ...this.#dearest, turns: 1 };
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
-				if (made.granted) return { type: "held", balances: balancesOf(made.readings, meters, amounts) };
-				const balances = balancesOf(made.readings, meters);
+				if (made.granted) {
+					this.#full = undefined;
+					return { type: "held", balances: balancesOf(made.readings, meters, amounts) };
+				}
 				if (made.spent) {
 					this.#turn = undefined;
 					this.#full = made.full.account;
+					const balances = balancesOf(made.readings, meters);
 					return { type: "filled", meter: fullMeter(made.full, made.meters, meters), balances };
 				}
 				await pause(PATIENCE * (0.5 + Math.random()), signals);
@@ -128,13 +131,21 @@ export class Shares {
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
 		this.#purse.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
-		return balancesOf(await this.#purse.tryToPay(), meters);
+		return this.#balances(await this.#purse.tryToPay(), meters);
 	}
 
 	/** Something beside the turn has spent this. */
 	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
 		this.#purse.owe(this.#spending(meters), amounts);
-		return balancesOf(await this.#purse.tryToPay(), meters);
+		return this.#balances(await this.#purse.tryToPay(), meters);
+	}
+
+	/** Not of limits that were set since: the ledger hears of them at the next gate. */
+	#balances(readings: readonly Reading[], meters: Meters): Balances {
+		const now = this.#membership.accountsOf(meters);
+		const isNow = ({ account }: Reading): boolean =>
+			now.some(({ scope, caps }) => scope === account.scope && isDeepStrictEqual(caps, account.caps));
+		return balancesOf(readings.filter(isNow), meters);
 	}
 
 	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
@@ -150,12 +161,14 @@ export class Shares {
 	/** The person grants more; the ledger says at the next gate whether it knows. */
 	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
 		const { scope, of } = kindOf(id);
-		const account = this.#accountsOf(meters).find((account) => account.scope === scope);
-		if (account === undefined) return;
 		const day = this.#full?.scope === "day" ? this.#full.date : undefined;
-		const dated = account.scope === "day" && day !== undefined ? { ...account, date: day } : account;
 		try {
-			await (await this.#purse.ready()).raise(randomUUID(), dated, withinMost({ [of]: by }));
+			const ledger = await this.#purse.ready();
+			await this.#membership.keep(ledger, meters);
+			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
+			if (account === undefined) return;
+			const dated = account.scope === "day" && day !== undefined ? { ...account, date: day } : account;
+			await ledger.raise(randomUUID(), dated, withinMost({ [of]: by }));
 		} catch (error) {
 			this.#purse.lose(error);
 		}
@@ -163,10 +176,11 @@ export class Shares {
 
 	/** @throws LedgerError. */
 	async read(meters: Meters): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
-		const accounts = this.#accountsOf(meters).filter((account) => this.#isKnown(account));
-		if (accounts.length === 0) return { balances: {}, agents: undefined };
+		if (this.#membership.knownOf(meters).length === 0) return { balances: {}, agents: undefined };
 		try {
-			const readings = await (await this.#purse.ready()).read(accounts);
+			const ledger = await this.#purse.ready();
+			await this.#membership.keep(ledger, meters);
+			const readings = await ledger.read(this.#membership.knownOf(meters));
 			return { balances: balancesOf(readings, meters), agents: this.#membership.agentsIn(readings) };
 		} catch (error) {
 			throw new LedgerError("unreachable", this.#purse.lose(error));
@@ -181,29 +195,8 @@ export class Shares {
 		await this.#purse.close();
 	}
 
-	/** From the outermost to the innermost. */
-	#accountsOf(meters: Meters): readonly Account[] {
-		const fleet = this.#budget === undefined ? [] : accountsOf(this.#budget, Date.now());
-		return [...fleet, ...dayOf(meters), ...this.#membership.accountOf(meters)];
-	}
-
-	/** A budget that an operator has deleted is not made again: its agents stop. */
-	async #joinFleet(ledger: Ledger, accounts: readonly Account[]): Promise<void> {
-		for (const account of accounts) {
-			if (account.scope !== "fleet" || this.#joined.has(account.name)) continue;
-			await ledger.join(account);
-			this.#joined.add(account.name);
-		}
-	}
-
-	/** The ledger can tell of it. */
-	#isKnown(account: Account): boolean {
-		if (account.scope === "fleet") return this.#joined.has(account.name);
-		return account.scope === "day" || this.#membership.isJoined;
-	}
-
 	#spending(meters: Meters): Spending {
-		return { id: randomUUID(), accounts: this.#accountsOf(meters) };
+		return { id: randomUUID(), accounts: this.#membership.accountsOf(meters) };
 	}
 
 	#takeTurn(): Spending {

@@ -63,7 +63,7 @@ export function treeOf(session: Session): Tree | undefined {
 	const { shares, state } = session;
 	if (shares?.tree === undefined) return undefined;
 	const limits = SHARED.flatMap((id) => {
-		const { max } = state.meters[id].limit;
+		const max = shares.capOf(id, state.meters);
 		return max === "unlimited" ? [] : [[KEY_OF[id], kindOf(id).unit.write(max)]];
 	});
 	return { name: shares.tree, at: shares.at, limits: Object.fromEntries(limits) as Tree["limits"] };

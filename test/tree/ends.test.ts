@@ -47,6 +47,19 @@ test("two agents at once have a tree each", async (t) => {
 	assert.deepEqual([both.map(({ code }) => code), pi.model.requests.length], [[53, 53], 8]);
 });
 
+test("a pi that the person starts between two runs is in the tree of the last, unless its variable is empty", async (t) => {
+	const pi = await family(t, { starts: [bash("true")], then: times(9), child: () => text("Hello."), env: TREE });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.run("go");
+	const outputs: string[] = [];
+	for (const env of ["", "PI_TURN_LIMIT_ROOT="]) {
+		const command = `${env} "${node}" "${cli}" --offline --no-session -p hello < /dev/null`;
+		outputs.push(((await rpc.send({ type: "bash", command })) as { output: string }).output);
+	}
+	const stopped = "pi-turn-limit: the tree's turn limit stopped this subagent before it gave an answer.\n";
+	assert.deepEqual(outputs, [stopped, "Hello.\n"]);
+});
+
 test("the tree of a root that is dead is nobody's", async (t) => {
 	const tree = { name: "gone", at: "/nowhere", limits: { "tree.maxTurns": 1 } };
 	const pi = await host(t, { model: [...times(2), text("done")], env: rootOf(`${2 ** 22 + 1}.1`, tree) });
