@@ -1,5 +1,5 @@
 /** The settings in force, and what `/turn-limit` has set on top of them in this session. */
-import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import { kindOf, type Max, METER_IDS, type MeterId } from "../core/meters.ts";
 import { type Budget, type BudgetFound, lowestCaps } from "../settings/budget.ts";
 import { fromMemory, remember, type Values } from "../settings/places.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../settings/resolve.ts";
@@ -7,6 +7,7 @@ import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../s
 import { type Context, NAME, type Pi } from "./host.ts";
 import type { Options } from "./options.ts";
 import { shared } from "./shared.ts";
+import type { Tree } from "./tree.ts";
 
 /** The places around the session. */
 export interface Surroundings {
@@ -17,6 +18,8 @@ export interface Surroundings {
 	readonly budget?: BudgetFound;
 	readonly problems: readonly string[];
 }
+
+type RootLimits = Pick<Tree, "limits" | "overruled">;
 
 type Origin = Pick<Options, "places" | "rank" | "surroundings" | "budget">;
 
@@ -30,7 +33,7 @@ export class Preferences {
 	readonly #isEmbedded: boolean;
 	/** Somebody can be asked. */
 	#attended = false;
-	#root: Values = {};
+	#root: RootLimits = { limits: {}, overruled: {} };
 	/** Set by commands of this process. */
 	#own: Values = {};
 	/** Set by commands of an earlier process: anybody who can write the session's file can set them. */
@@ -46,9 +49,9 @@ export class Preferences {
 	}
 
 	/** Reads every place again; gives the problems. `root`: shared limits of the root, below which a member can only go. */
-	load(ctx: Context, attended: boolean, root: Values = {}): readonly string[] {
+	load(ctx: Context, attended: boolean, root?: RootLimits): readonly string[] {
 		this.#attended = attended;
-		this.#root = root;
+		this.#root = root ?? this.#root;
 		this.#around = this.#surroundings(ctx);
 		return [...this.#around.problems, ...this.#read(ctx), ...this.#settle(), ...this.#loosened()];
 	}
@@ -75,6 +78,12 @@ export class Preferences {
 	/** The place of a meter's limit. */
 	sourceOf(id: MeterId): string {
 		return this.current[KEY_OF[id]].source;
+	}
+
+	/** What the other places say of a limit that a command has set; unlimited if none has. */
+	overruled(id: MeterId): Max {
+		const key = KEY_OF[id];
+		return this.sourceOf(id) === COMMAND ? this.#resolve({}, {}).settings[key].value : "unlimited";
 	}
 
 	/** A person has come or gone: other defaults apply. */
@@ -126,12 +135,12 @@ export class Preferences {
 		return problems;
 	}
 
-	#resolve(recalled = this.#recalled): ReturnType<typeof resolve> {
+	#resolve(recalled = this.#recalled, set = this.#own): ReturnType<typeof resolve> {
 		const { places, project } = this.#around;
 		const projects = project === undefined ? [] : [project];
 		const name = (): string => COMMAND;
-		const own: Place = { values: this.#own, name, strength: "command" };
-		const memory: Place = { values: { ...recalled, ...this.#own }, name, strength: "command" };
+		const own: Place = { values: set, name, strength: "command" };
+		const memory: Place = { values: { ...recalled, ...set }, name, strength: "command" };
 		const afterFlags = places.filter(({ strength }) => strength === "flag").length;
 		const fallback = defaults(this.#attended, this.#isEmbedded);
 		if (this.#attended) {
@@ -174,13 +183,15 @@ function limitsOf(budget: Budget | undefined): Partial<Resolved> {
 	return Object.fromEntries(limits) as Partial<Resolved>;
 }
 
-/** With the limits of the root where they are lower. */
-function lowered(settings: Resolved, root: Values): Resolved {
+/** With the limits of the root where they are lower, and where a command has set them. */
+function lowered(settings: Resolved, { limits, overruled }: RootLimits): Resolved {
 	const lower = Object.values(KEY_OF).flatMap((key) => {
 		const { read, tightens } = settingOf(key);
-		const value = read(root[key]);
-		const isLower = value !== undefined && tightens?.(value, settings[key].value);
-		return isLower ? [[key, { value, source: "the root" }]] : [];
+		const value = read(limits[key]);
+		const own = settings[key];
+		const isOverruled = own.source !== COMMAND && own.value === read(overruled[key]);
+		const isRoots = value !== undefined && (isOverruled || tightens?.(value, own.value));
+		return isRoots ? [[key, { value, source: "the root" }]] : [];
 	});
 	return { ...settings, ...(Object.fromEntries(lower) as Partial<Resolved>) };
 }

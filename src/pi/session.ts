@@ -103,7 +103,7 @@ export class Session implements Guard {
 		}
 		announce(this);
 		const attended = this.#isAttended(ctx);
-		const problems = this.settings.load(ctx, attended, this.role.tree?.limits);
+		const problems = this.settings.load(ctx, attended, this.role.tree);
 		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
 		this.shares = legacy?.shares;
 		this.state = legacy?.state ?? resumedState(this, attended, ctx);

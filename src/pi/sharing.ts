@@ -2,10 +2,11 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isSharing } from "../core/gate.ts";
-import { kindOf, type MeterId, SHARED } from "../core/meters.ts";
+import { kindOf, type Max, type MeterId, SHARED } from "../core/meters.ts";
 import { isRetrying } from "../core/state.ts";
 import type { Amounts, Ledger } from "../ledger/port.ts";
 import type { Budget } from "../settings/budget.ts";
+import type { Values } from "../settings/places.ts";
 import { KEY_OF } from "../settings/settings.ts";
 import { agentDirectory, type Context } from "./host.ts";
 import type { Session } from "./session.ts";
@@ -60,13 +61,14 @@ export function announce(session: Session): void {
 
 /** What members need to join, once the tree has begun. */
 export function treeOf(session: Session): Tree | undefined {
-	const { shares, state } = session;
+	const { shares, state, settings } = session;
 	if (shares?.tree === undefined) return undefined;
-	const limits = SHARED.flatMap((id) => {
-		const max = shares.capOf(id, state.meters);
-		return max === "unlimited" ? [] : [[KEY_OF[id], kindOf(id).unit.write(max)]];
-	});
-	return { name: shares.tree, at: shares.at, limits: Object.fromEntries(limits) as Tree["limits"] };
+	const written = (maxOf: (id: MeterId) => Max): Values => {
+		const limited = SHARED.map((id) => [id, maxOf(id)] as const).filter(([, max]) => max !== "unlimited");
+		return Object.fromEntries(limited.map(([id, max]) => [KEY_OF[id], kindOf(id).unit.write(Number(max))]));
+	};
+	const limits = written((id) => shares.capOf(id, state.meters));
+	return { name: shares.tree, at: shares.at, limits, overruled: written((id) => settings.overruled(id)) };
 }
 
 /** A turn was admitted. The repetition of a failed one is the same turn. */

@@ -22,6 +22,8 @@ export interface Tree {
 	readonly at: string;
 	/** The root's shared limits, as files write them. */
 	readonly limits: Values;
+	/** What the root's other places say of those that a command has set: a member that reads the same has no limit of its own. */
+	readonly overruled: Values;
 }
 
 /** What tells a session of pi's own from one that somebody makes in its process. */
@@ -64,9 +66,9 @@ export function announceRoot({ isMember, ownsProcess }: Role, run: number, tree?
 function treeIn(value = ""): Tree | undefined {
 	try {
 		const tree: unknown = JSON.parse(value.slice(value.indexOf(" ") + 1));
-		const { name, at, limits } = isObject(tree) ? tree : {};
+		const { name, at, limits, overruled } = isObject(tree) ? tree : {};
 		if (typeof name !== "string" || name === "" || typeof at !== "string" || !isObject(limits)) return undefined;
-		return { name, at, limits };
+		return { name, at, limits, overruled: isObject(overruled) ? overruled : {} };
 	} catch {
 		return undefined;
 	}

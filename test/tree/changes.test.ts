@@ -1,10 +1,11 @@
 /** Shared limits that are set, raised and lifted while a run is under way, and after one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endless, held, host, mark, type Reply, text } from "../harness/index.ts";
+import { bash, calls, cli, endless, held, host, mark, node, type Reply, text, times } from "../harness/index.ts";
 import type { Inside } from "../harness/inside.ts";
 import { noop } from "../harness/session.ts";
 import { within } from "../harness/wait.ts";
+import { family, tireless } from "../company/subagents-family.ts";
 import { reply } from "../settings/status.ts";
 import { sharing } from "./shared.ts";
 
@@ -31,6 +32,42 @@ test("a tree's limit that is set after a yes, a lower one or a raise is what all
 	await rpc.send({ type: "prompt", message: "/turn-limit tree turns +3" });
 	assert.equal(rpc.notifications.at(-1)?.message, "3 turns more: 17 in this tree of agents.");
 	assert.equal(await asked(6), 17);
+});
+
+/** A pi of its own. */
+const child = bash(`"${node}" "${cli}" --offline --no-session -p a < /dev/null`);
+
+test("a limit that the root's command has set holds for its members too, in place of the one in the file", async (t) => {
+	for (const [scope, inFile, limit] of [
+		["tree", 4, 9],
+		["day", 4, 9],
+		["tree", 9, 4],
+	] as const) {
+		const agentFiles = { "turn-limit.json": { grace: 0, [scope]: { maxTurns: inFile } } };
+		const pi = await family(t, {
+			starts: [child],
+			child: tireless,
+			agentFiles,
+			env: { PI_TURN_LIMIT_TREE_TOKENS: "9M" },
+		});
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.prompt(`/turn-limit ${scope} turns ${limit}`);
+		await rpc.run("go");
+		assert.equal(pi.model.turns.length, limit);
+	}
+});
+
+test("a member that starts after a grant and a new limit has the same limit as the root", async (t) => {
+	const pi = await family(t, {
+		...{ starts: [bash("true")], then: [...times(4), calls(child)], child: tireless },
+		env: { ...NO_GRACE, PI_TURN_LIMIT_TREE_TURNS: "4" },
+	});
+	const rpc = await pi.rpc({ answer: (_question, n) => (n === 1 ? true : n === 2 ? undefined : false) });
+	await rpc.prompt("go");
+	await rpc.until("the second question", () => rpc.questions.length === 2);
+	await rpc.send({ type: "prompt", message: "/turn-limit tree turns 9" });
+	await rpc.settled();
+	assert.deepEqual([pi.model.turns.length, rpc.questions.length], [9, 3]);
 });
 
 test("one of two limits of a tree is lifted in mid-run: the other one holds alone", async (t) => {
