@@ -82,7 +82,7 @@ async function wrapUp(session: Session, ctx: Context): Promise<void> {
 async function reset(session: Session, ctx: Context): Promise<void> {
 	session.settings.reset(ctx);
 	await apply(session, ctx);
-	session.display.say(`Back to the other places.\n${meters(session)}`, "info", ctx);
+	session.display.say(`Back to your flags, environment and files.\n${meters(session)}`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
 }
 
