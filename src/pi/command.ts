@@ -70,7 +70,7 @@ function meters({ state, settings, display }: Session): string {
 }
 
 function agentsText({ alive, ended }: Agents): string {
-	return `This tree: ${alive} ${alive === 1 ? "agent" : "agents"} alive, ${ended} ended.`;
+	return `Agents of this tree, with this one: ${alive} running, ${ended} ended.`;
 }
 
 async function wrapUp(session: Session, ctx: Context): Promise<void> {
