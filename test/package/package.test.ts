@@ -34,7 +34,8 @@ async function run(file: string, args: readonly string[], options: { cwd?: strin
 
 before(async () => {
 	project = mkdtempSync(join(tmpdir(), "pi-package-"));
-	const packed = await run("npm", ["pack", "--loglevel=error", "--pack-destination", project], { cwd: root });
+	const options = ["--ignore-scripts=false", "--loglevel=error", "--pack-destination", project];
+	const packed = await run("npm", ["pack", ...options], { cwd: root });
 	tarball = join(project, packed.trim().split("\n").at(-1) ?? "");
 	writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
 	await run("npm", ["install", "--offline", "--loglevel=error", tarball]);
