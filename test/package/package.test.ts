@@ -241,8 +241,9 @@ describe("pi reloads after an update of the package", () => {
 		assert.equal(rpc.notifications.at(-1)?.message, before);
 		writeFileSync(bundle, change(readFileSync(bundle, "utf8")));
 		await rpc.prompt("/reload-now");
+		const { length } = rpc.notifications;
 		await rpc.prompt("/turn-limit wrap-up");
-		return rpc.notifications.at(-1)?.message;
+		return rpc.notifications.slice(length).at(-1)?.message;
 	}
 
 	test("and runs the new version", async (t) => {
