@@ -1,7 +1,9 @@
 /** The session beside the ledger: opened where a shared limit is set, and nowhere else. */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Balances } from "../core/alphabet.ts";
 import { isSharing } from "../core/gate.ts";
+import { isLimited } from "../core/limit.ts";
 import { kindOf, type MeterId, SHARED } from "../core/meters.ts";
 import { isRetrying } from "../core/state.ts";
 import type { Amounts, Ledger } from "../ledger/port.ts";
@@ -46,7 +48,17 @@ export async function reserve(session: Session, ctx: Context): Promise<void> {
 	const shares = await sharesOf(session);
 	const event = await shares.reserve(session.state.meters, [ctx.signal, session.ended]);
 	announce(session);
+	if ("balances" in event) await adopt(session, event.balances, ctx);
 	await session.step(event, ctx);
+}
+
+/** A fleet's budget can have caps that our settings do not name: an operator's, or those of whoever joined first. */
+async function adopt(session: Session, balances: Balances, ctx: Context): Promise<void> {
+	for (const meter of SHARED) {
+		const told = balances[meter];
+		if (told && !isLimited(session.state.meters[meter]))
+			await session.step({ type: "limit_set", meter, max: told.cap }, ctx);
+	}
 }
 
 export async function raise(session: Session, id: MeterId, by: number): Promise<void> {

@@ -71,6 +71,20 @@ test("a person is not asked at a fleet's limit, sees what is left, and goes on o
 	assert.equal(pi.model.requests.length, 5);
 });
 
+test("a cap that only an operator has set stops an agent whose settings do not name it, and is shown", async (t) => {
+	const base = await database(t);
+	await base.as("operator")`SELECT pi_turn_limit.set_budget('ticket-42', turns => 2, cost => 20)`;
+	const pi = await agent(t, base, { maxCost: 20 });
+	const rpc = await pi.rpc();
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 2);
+	await rpc.prompt("/turn-limit");
+	assert.match(rpc.notifications.at(-1)?.message ?? "", /^budget turns +2 of 2 +budget ticket-42$/m);
+	await base.as("operator")`SELECT pi_turn_limit.raise_budget('ticket-42', turns => 1)`;
+	await rpc.run("go on");
+	assert.equal(pi.model.requests.length, 3);
+});
+
 test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {
 	const base = await database(t);
 	const look = bash("env; ps -eo args; cat turn-limit.json 2>/dev/null; true");
