@@ -103,11 +103,15 @@ export async function charge(
 	await session.step({ type: "balanced", balances }, ctx);
 }
 
-/** Where a day or a tree is limited: what the ledger says now. A fault is told and changes nothing; the gate will see it. */
-export async function look(session: Session, ctx: Context): Promise<Agents | undefined> {
+/**
+ * Where something is shared: what the ledger says now. A fault is told and changes nothing; the gate will see it.
+ * `isAsked`: by a person, who waits for a fleet's server.
+ */
+export async function look(session: Session, ctx: Context, isAsked = false): Promise<Agents | undefined> {
 	if (!isSharing(session.state)) return undefined;
 	try {
-		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters);
+		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters, isAsked);
+		await adopt(session, balances, ctx);
 		await session.step({ type: "balanced", balances }, ctx);
 		return agents;
 	} catch (error) {

@@ -85,6 +85,19 @@ test("a cap that only an operator has set stops an agent whose settings do not n
 	assert.equal(pi.model.requests.length, 3);
 });
 
+test("/turn-limit shows how a budget stands before the first run, and makes none", async (t) => {
+	const base = await database(t);
+	const shown = async (): Promise<string> => {
+		const rpc = await (await agent(t, base, { maxTurns: 7, day: { maxTurns: 5 } })).rpc();
+		await rpc.prompt("/turn-limit");
+		return /^budget turns.*/m.exec(rpc.notifications.at(-1)?.message ?? "")?.[0].replaceAll(/ +/g, " ") ?? "";
+	};
+	assert.equal(await shown(), "budget turns 0 of 5 budget ticket-42");
+	assert.deepEqual([...(await base.sql`SELECT FROM pi_turn_limit.budgets()`)], []);
+	await (await agent(t, base, { maxTurns: 2 })).print("go");
+	assert.equal(await shown(), "budget turns 2 of 2 budget ticket-42");
+});
+
 test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {
 	const base = await database(t);
 	const look = bash("env; ps -eo args; cat turn-limit.json 2>/dev/null; true");
