@@ -139,6 +139,15 @@ for (const [what, budget, said] of [
 	});
 }
 
+test("a budget in a file with a mistake stops the run before its first request, and its address is not shown", async (t) => {
+	const file = `{ "budget": { "at": 'postgres://ada:s3cret@127.0.0.1:1/none', "account": "a", "maxTurns": 3 } }`;
+	const pi = await machine(t, { model: endless(), agentFiles: { "turn-limit.json": file } });
+	const { code, stderr } = await pi.print("go");
+	assert.deepEqual([code, pi.model.requests.length], [1, 0]);
+	assert.match(stderr, /budget in turn-limit\.json: expected an object, got a file that cannot be read\./);
+	assert.doesNotMatch(stderr, /postgres/);
+});
+
 test("a budget in a project's file is named and ignored", async (t) => {
 	const budget = { at: "postgres://ada:s3cret@127.0.0.1:1/none", account: "a", maxTurns: 0 };
 	const pi = await host(t, { model: [text("done")], files: { ".pi/turn-limit.json": { budget } } });
