@@ -64,6 +64,10 @@ test("a person is not asked at a fleet's limit, sees what is left, and goes on o
 	const rpc = await pi.rpc();
 	await rpc.run("go");
 	assert.deepEqual([rpc.questions.length, pi.model.requests.length], [0, 2]);
+	assert.match(
+		rpc.notifications.at(-1)?.message ?? "",
+		/without an answer\. An operator of the budget can raise it\.$/,
+	);
 	await rpc.prompt("/turn-limit");
 	assert.match(rpc.notifications.at(-1)?.message ?? "", /^budget turns +2 of 2 +budget ticket-42$/m);
 	await base.as("operator")`SELECT pi_turn_limit.raise_budget('ticket-42', turns => 5)`;
