@@ -61,7 +61,8 @@ export function toFailure(error: unknown, address: Address, operation: string): 
 	const { code, message } = error as { code?: unknown; message?: unknown };
 	const key = String(code);
 	if (key === "TL001") {
-		const unknown = `The ledger does not know the ${String(message)}.`;
+		const account = String(message).replace(/^fleet /, "");
+		const unknown = `${shownAs(address)} has no account ${account}. An operator may have deleted it.`;
 		return { error: new LedgerError("unjoined", unknown), harmless: true };
 	}
 	if (/^22...$/.test(key)) return { error: new RangeError(String(message)), harmless: true };
