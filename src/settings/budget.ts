@@ -89,7 +89,7 @@ function find(
 	const at = address ?? reader.address(given, path, place, isTaken);
 	const budget = {
 		at: () => at,
-		account: reader.account(account["account"]),
+		account: reader.account(account["account"], path),
 		zone: reader.zone(account["zone"]),
 		caps: reader.caps(total),
 		daily: reader.caps(daily),
@@ -179,7 +179,7 @@ class Reader {
 		if (at === undefined && isTaken) {
 			const expected = `an address, since ${VARIABLE} is not passed on to the agents that an agent starts`;
 			this.#expect(where, expected, "nothing");
-		} else if (at === undefined) this.#expect(where, `an address there or in ${VARIABLE}`, "nothing");
+		} else if (at === undefined) this.#expect(where, `an address${orIn(VARIABLE, path)}`, "nothing");
 		else if (typeof at !== "string" || at.trim() === "") this.#expect(where, "an address", typeName(at));
 		else {
 			const mode = path === undefined ? undefined : exposure(path);
@@ -188,10 +188,11 @@ class Reader {
 		return String(at);
 	}
 
-	account(given: Given[string] | undefined): string {
+	account(given: Given[string] | undefined, path: string | undefined): string {
 		const name = given?.value;
 		const isName = typeof name === "string" && /^[^\p{Cc}\p{Cs}]{1,200}$/u.test(name.trim());
-		if (!isName) this.#expect(given?.where ?? "", "a name", name === undefined ? "nothing" : quote(name));
+		const [expected, got] = name === undefined ? [orIn(`${VARIABLE}_ACCOUNT`, path), "nothing"] : ["", quote(name)];
+		if (!isName) this.#expect(given?.where ?? "", `a name${expected}`, got);
 		return String(name).trim();
 	}
 
@@ -225,6 +226,11 @@ class Reader {
 		});
 		return Object.fromEntries(caps) as Caps;
 	}
+}
+
+/** No variable is read beside a program's option. */
+function orIn(variable: string, path: string | undefined): string {
+	return path === undefined ? "" : ` there or in ${variable}`;
 }
 
 /** The largest cap that a ledger takes. */

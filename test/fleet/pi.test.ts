@@ -129,7 +129,11 @@ test("no secret stands in a message, an entry, a process list, or what a tool in
 });
 
 for (const [what, budget, said] of [
-	["without an account", { maxTurns: 3 }, /budget\.account in turn-limit\.json: expected a name, got nothing/],
+	[
+		"without an account",
+		{ maxTurns: 3 },
+		/budget\.account in turn-limit\.json: expected a name there or in .*, got nothing/,
+	],
 	["with a wrong cap", { account: "a", maxTurns: "many" }, /budget\.maxTurns in turn-limit\.json: expected a whole/],
 	["where nothing listens", { account: "a", maxTurns: 3 }, /The budget at 127\.0\.0\.1\/none cannot be reached/],
 ] as [string, object, RegExp][]) {

@@ -155,7 +155,10 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: {}, account: "a" },
 			"budget.at in turn-limit.json: expected an address, got an object",
 		],
-		"no account": [{ at: AT }, "budget.account in turn-limit.json: expected a name, got nothing"],
+		"no account": [
+			{ at: AT },
+			"budget.account in turn-limit.json: expected a name there or in PI_TURN_LIMIT_BUDGET_ACCOUNT, got nothing",
+		],
 		"an empty account": [{ at: AT, account: " " }, 'budget.account in turn-limit.json: expected a name, got " "'],
 		"an account that is no text": [
 			{ at: AT, account: "a\ud800" },
@@ -245,7 +248,10 @@ suite("the budget of a program", () => {
 	});
 
 	test("that is wrong is named by its option", () => {
-		assert.deepEqual(wrong(readOption({ at: AT, maxTurns: 3 })), ["budget.account: expected a name, got nothing"]);
+		assert.deepEqual(wrong(readOption({ maxTurns: 3 })), [
+			"budget.at: expected an address, got nothing",
+			"budget.account: expected a name, got nothing",
+		]);
 	});
 });
 
