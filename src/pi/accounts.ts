@@ -67,8 +67,8 @@ export function balancesOf(readings: readonly Reading[], meters: Meters, own: Am
 	const known = readings.flatMap((reading) =>
 		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {
 			const id = idOf(reading, meter);
-			const isLimited = id !== undefined && meters[id].limit.max !== "unlimited" && cap !== "unlimited";
-			return isLimited ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
+			const isOurs = id !== undefined && (reading.account.scope === "fleet" || meters[id].limit.max !== "unlimited");
+			return isOurs && cap !== "unlimited" ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
 		}),
 	);
 	// Of a fleet's budget and its day the one counts that has less room.

@@ -45,7 +45,7 @@ async function executeLine(session: Session, args: string, ctx: Context): Promis
 			break;
 	}
 	if (text !== "") return await change(session, key, text, ctx);
-	const agents = await look(session, ctx);
+	const agents = await look(session, ctx, true);
 	if (word === "") return session.display.say(overview(session, agents, ctx), "info", ctx);
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
 	show(session, ofScope.length > 0 ? ofScope : [key], ctx);

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { kindOf, type MeterId } from "../core/meters.ts";
 import type { Balances, Event } from "../core/alphabet.ts";
-import { type Account, type Amounts, type Ledger, LedgerError } from "../ledger/port.ts";
+import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../ledger/port.ts";
 import { accountsOf, type Budget } from "../settings/budget.ts";
 import { balancesOf, dayOf, fullMeter, type Meters, withinMost } from "./accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
@@ -155,17 +155,32 @@ export class Shares {
 		}
 	}
 
-	/** @throws LedgerError. */
-	async read(meters: Meters): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
-		const accounts = this.#accountsOf(meters).filter((account) => this.#isKnown(account));
+	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
+	async read(
+		meters: Meters,
+		isAsked: boolean,
+	): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
+		const isRead = (account: Account): boolean => this.#isKnown(account) || (isAsked && account.scope === "fleet");
+		const accounts = this.#accountsOf(meters).filter(isRead);
 		if (accounts.length === 0) return { balances: {}, agents: undefined };
 		try {
-			const readings = await (await this.#purse.ready()).read(accounts);
+			const ledger = await this.#purse.ready();
+			const readings = (await Promise.all(accounts.map((account) => this.#readOne(ledger, account)))).flat();
 			return { balances: balancesOf(readings, meters), agents: this.#membership.agentsIn(readings) };
 		} catch (error) {
 			throw new LedgerError("unreachable", this.#purse.lose(error));
 		} finally {
 			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
+		}
+	}
+
+	/** None of a fleet's budget that nobody has joined yet. */
+	async #readOne(ledger: Ledger, account: Account): Promise<readonly Reading[]> {
+		try {
+			return await ledger.read([account]);
+		} catch (error) {
+			if (error instanceof LedgerError && error.kind === "unjoined" && !this.#isKnown(account)) return [];
+			throw error;
 		}
 	}
 
