@@ -33,7 +33,9 @@ export async function installed(t: Scope): Promise<Installed> {
 	const project = mkdtempSync(join(tmpdir(), "pi-bench-"));
 	defer(t, () => rmSync(project, { recursive: true, force: true }));
 	const quiet = "--loglevel=error";
-	const packed = await run("npm", ["pack", quiet, "--pack-destination", project], { cwd: root });
+	const packed = await run("npm", ["pack", "--ignore-scripts=false", quiet, "--pack-destination", project], {
+		cwd: root,
+	});
 	const tarball = join(project, packed.stdout.trim().split("\n").at(-1) ?? "");
 	writeFileSync(join(project, "package.json"), '{ "private": true }');
 	await run("npm", ["install", "--offline", quiet, tarball], { cwd: project });

@@ -30,7 +30,10 @@ function end(code: number): Promise<void> {
 const family: HostOptions = {
 	fresh: true,
 	settings: { packages: [root] },
-	files: { subagent: `PI_MAX_TURNS=50 exec "${node}" "${cli}" --offline --no-session -p "$1" < /dev/null 2>&1\n` },
+	files: {
+		...{ "README.md": "", "lexer.js": "", "package.json": "{}", "parser.js": "" },
+		subagent: `PI_MAX_TURNS=50 exec "${node}" "${cli}" --offline --no-session -p "$1" < /dev/null 2>&1\n`,
+	},
 };
 const startSubagent = calls(bash(`sh subagent "${TASK}"`));
 
@@ -45,6 +48,11 @@ function subagent(request: Request): Reply {
 
 /** A response for 30 cents at the sandbox's prices. */
 const DEAR = { usage: { prompt: 10_000, completion: 2_000 } };
+
+const EXIT_CODES: Readonly<Record<string, string>> = {
+	53: "a limit stopped the run",
+	54: "the run ended after the wrap-up, so its answer may be partial",
+};
 
 interface Step extends HostOptions {
 	title: string;
@@ -67,7 +75,7 @@ async function tell({ title, ...options }: Step): Promise<void> {
 	console.log(`  requests   ${requests.length} reached the model${shared}; ${pi.marks().length} tool calls ran`);
 	const [, told] = requests.at(-1)?.texts("user") ?? [];
 	if (told !== undefined) console.log(`  to model   ${told.split("\n")[0]}`);
-	console.log(`  exit code  ${code}`);
+	console.log(`  exit code  ${code}: ${EXIT_CODES[String(code)]}`);
 }
 
 async function askOverRpc(title: string): Promise<void> {
@@ -81,7 +89,7 @@ async function askOverRpc(title: string): Promise<void> {
 		console.log(`  question   ${title}: ${message.replaceAll("\n", "\n             ")}`);
 		console.log(`  answer     ${i === 0 ? "yes" : "no"}`);
 	});
-	for (const { message } of rpc.notifications) console.log(`  told       ${message}`);
+	for (const { message } of rpc.notifications) console.log(`  notice     ${message}`);
 	console.log(`  requests   ${pi.model.requests.length} reached the model`);
 	await rpc.close();
 }
@@ -94,12 +102,12 @@ async function headless(): Promise<void> {
 		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" },
 	});
 	await tell({
-		title: "2. The same with the wrap-up: two turns before the limit the model is told, and it obeys.",
+		title: "2. The wrap-up: two turns before the limit the model is told to finish, and it does.",
 		model: (request) => (request.count("left in this run") > 0 ? text("Done: 3 files. Left: 2 files.") : mark()),
 		env: { PI_MAX_TURNS: "5" },
 	});
 	await tell({
-		title: "3. The policy synthesize: one last answer, tools refused; a script can still tell.",
+		title: "3. The policy synthesize: at the limit the model gives one last answer, without tools.",
 		model: [...times(3), text("From what I have seen: 3 files need work.")],
 		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_POLICY: "synthesize" },
 	});
@@ -144,7 +152,7 @@ const CHAPTERS: Readonly<Record<string, (n: number) => Reply>> = {
 	},
 	subagents: (n) => {
 		if (n > 1) return text("I had one more turn, to tell you this.");
-		return { ...text("I start a subagent. It spends from the same 6 turns as I do."), ...startSubagent };
+		return { ...text("I start a subagent. We share 6 turns: watch Tree turns."), ...startSubagent };
 	},
 };
 
@@ -172,7 +180,9 @@ function guide(pi: ExtensionAPI): void {
 		const coloured = lines.map((line) => ui.theme.fg("accent", line));
 		ui.setWidget("guide", coloured, { placement: "belowEditor" });
 	};
-	pi.on("agent_start", (_event, ctx) => show(ctx, "When you are asked, wait a moment: then y goes on and n stops."));
+	pi.on("agent_start", (_event, ctx) =>
+		show(ctx, "When asked, wait a moment: then y goes on and n stops. Or use ↑↓ and Enter."),
+	);
 	pi.on("agent_settled", (_event, ctx) =>
 		show(
 			ctx,

@@ -27,7 +27,7 @@ export async function bringHost(name) {
 	const folder = join(hosts, name);
 	await bring(folder, JSON.stringify(packs), async (partial) => {
 		const specs = Object.keys(packs);
-		await npm(`Fetching ${specs.join(", ")}`, ["pack", ...specs], partial);
+		await npm(`Fetching ${specs.join(", ")}`, ["pack", "--pack-destination=.", ...specs], partial);
 		specs.forEach((spec, i) => {
 			const into = i === 0 ? name : join(name, "node_modules", spec.slice(0, spec.lastIndexOf("@")));
 			unpack(partial, spec, packs[spec], into);
@@ -52,7 +52,11 @@ function unpack(folder, spec, expected, into) {
 	mkdirSync(join(folder, into), { recursive: true });
 	// The headers are a third of a Node. Relative paths, because GNU tar takes C: for the name of a machine.
 	const options = ["--strip-components=1", "--exclude=package/include"];
-	execFileSync("tar", ["-xzf", tarball, "-C", into, ...options], { cwd: folder });
+	try {
+		execFileSync("tar", ["-xzf", tarball, "-C", into, ...options], { cwd: folder });
+	} catch (error) {
+		throw error.code === "ENOENT" ? new Error("Install tar, then run the same command again.") : error;
+	}
 }
 
 /**
@@ -117,8 +121,11 @@ export function npm(title, args, cwd) {
 			clearInterval(reports);
 			if (code === 0) return resolve();
 			const why = said.trim().split("\n").slice(0, 4).join("\n  ");
-			const advice = "Check the network and `npm config get registry`, then run the same command again.";
-			reject(new Error(`${title}: npm failed.\n  ${why}\n${advice}`));
+			const isFile = /^npm \S+ path /m.test(said);
+			const advice = isFile
+				? "Set npm_config_cache to a folder that you can write"
+				: "Check the network, proxies and `npm config get registry`";
+			reject(new Error(`${title}: npm failed.\n  ${why}\n${advice}, then run the same command again.`));
 		});
 	});
 }

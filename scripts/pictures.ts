@@ -156,7 +156,7 @@ async function advice(): Promise<void> {
 	terminal.type("/turn-limit advise\r");
 	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
 	await still("advice", "/turn-limit advise says which limit fits", terminal, 62, pi);
-	await still("suggestion", "What limits would have done, and which one fits", terminal, 38, pi);
+	await still("suggestion", "/turn-limit advise suggests limits for turns, cost and time", terminal, 13, pi);
 }
 
 async function headless(): Promise<void> {

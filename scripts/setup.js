@@ -23,7 +23,9 @@ async function bringPackages() {
 		for (const file of ["package.json", ".npmrc"]) copyFileSync(join(project, file), join(partial, file));
 		writeFileSync(join(partial, "package-lock.json"), withAddresses(lock));
 		// npm 12 runs no install scripts. We need none, so no other npm is to run them either.
-		const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--replace-registry-host=always"];
+		// What a person, a container or NODE_ENV says about other projects may leave out what the tests need.
+		const all = ["--include=dev", "--include=optional", "--bin-links", "--no-engine-strict"];
+		const flags = [...all, "--ignore-scripts", "--no-audit", "--no-fund", "--replace-registry-host=always"];
 		await npm("Installing the packages of package-lock.json", ["ci", ...flags], partial);
 	});
 }

@@ -23,7 +23,7 @@ const root = dirname(import.meta.dirname);
 
 const facts = ["test/facts/*.test.ts", "test/harness/*.test.ts"];
 const alone = [...facts, "test/pi/*.test.ts"];
-const all = [...alone, "test/company/*.test.ts", "test/tree/*.test.ts"];
+const all = [...alone, "test/company/*.test.ts", "test/tree/*.test.ts", "test/package/*.test.ts"];
 
 const hosts: Record<string, Host> = {
 	"0.87.1": { tests: facts },

@@ -86,25 +86,28 @@ AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
 CREATE OR REPLACE FUNCTION pi_turn_limit.misuse(what text) RETURNS void LANGUAGE plpgsql
 AS $$ BEGIN RAISE EXCEPTION '%', what USING ERRCODE = 'invalid_parameter_value'; END $$;
 
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_amount(what text, amount jsonb) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+	IF jsonb_typeof(amount) IS DISTINCT FROM 'number' THEN
+		PERFORM misuse(what || ': expected whole numbers from 0 to 1000000000000.');
+	END IF;
+	IF amount::numeric NOT BETWEEN 0 AND 1000000000000 OR amount::numeric <> trunc(amount::numeric) THEN
+		PERFORM misuse(what || ': expected whole numbers from 0 to 1000000000000.');
+	END IF;
+END $$;
+
+-- Other meters would burden every reading of the account for ever.
 CREATE OR REPLACE FUNCTION pi_turn_limit.check_amounts(what text, amounts jsonb) RETURNS void LANGUAGE plpgsql
 AS $$
-DECLARE
-	entry record;
 BEGIN
 	IF jsonb_typeof(amounts) IS DISTINCT FROM 'object' THEN
 		PERFORM misuse(what || ': expected amounts by meter.');
 	END IF;
-	FOR entry IN SELECT key, value FROM jsonb_each(amounts) LOOP
-		IF length(entry.key) NOT BETWEEN 1 AND 64 THEN
-			PERFORM misuse(what || ': expected names of meters of 1 to 64 characters.');
-		END IF;
-		IF jsonb_typeof(entry.value) <> 'number' THEN
-			PERFORM misuse(what || ': expected whole numbers from 0 to 1000000000000.');
-		END IF;
-		IF entry.value::numeric NOT BETWEEN 0 AND 1000000000000 OR entry.value::numeric <> trunc(entry.value::numeric) THEN
-			PERFORM misuse(what || ': expected whole numbers from 0 to 1000000000000.');
-		END IF;
-	END LOOP;
+	IF EXISTS (SELECT FROM jsonb_object_keys(amounts) AS meter WHERE meter NOT IN ('turns', 'cost', 'tokens')) THEN
+		PERFORM misuse(what || ': expected no meters but turns, cost and tokens.');
+	END IF;
+	PERFORM check_amount(what, value) FROM jsonb_each(amounts);
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.check_text(what text, given text) RETURNS text LANGUAGE plpgsql
@@ -119,7 +122,7 @@ END $$;
 CREATE OR REPLACE FUNCTION pi_turn_limit.check_ttl(given jsonb) RETURNS bigint LANGUAGE plpgsql
 AS $$
 BEGIN
-	PERFORM check_amounts('ttl', jsonb_build_object('ttl', given));
+	PERFORM check_amount('ttl', given);
 	IF given::numeric NOT BETWEEN 1 AND 604800000 THEN
 		PERFORM misuse('ttl: expected milliseconds from 1 to a week.');
 	END IF;
@@ -445,8 +448,9 @@ CREATE OR REPLACE FUNCTION pi_turn_limit.budgets()
 RETURNS TABLE (account text, meter text, used numeric, held numeric, cap numeric, last_used timestamptz)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
 AS $$
-	SELECT substr(key, 7), each.meter, (balance ->> 'used')::bigint / unit, (balance ->> 'held')::bigint / unit,
-		nullif(balance ->> 'cap', 'unlimited')::bigint / unit, to_timestamp(touched / 1000)
+	SELECT substr(key, 7), each.meter, trim_scale((balance ->> 'used')::bigint / unit),
+		trim_scale((balance ->> 'held')::bigint / unit),
+		trim_scale(nullif(balance ->> 'cap', 'unlimited')::bigint / unit), to_timestamp(touched / 1000)
 	FROM account
 	LEFT JOIN LATERAL jsonb_each(readings('[{"caps": {}}]', ARRAY[key], clock()) -> 0 -> 'meters')
 		AS each (meter, balance) ON true
@@ -476,7 +480,9 @@ CREATE OR REPLACE FUNCTION pi_turn_limit.raise_budget(
 	account text, turns bigint DEFAULT NULL, cost numeric DEFAULT NULL, tokens bigint DEFAULT NULL
 ) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+SET lock_timeout = '4s'
 AS $$
+	SELECT check_budget(account);
 	SELECT ledger_raise(jsonb_build_object('id', 'operator ' || gen_random_uuid(),
 		'accounts', jsonb_build_array(jsonb_build_object('scope', 'fleet', 'name', account, 'caps', '{}'::jsonb)),
 		'amounts', amounts_of(turns, cost, tokens)))

@@ -29,6 +29,9 @@ const FORM = /^postgres(?:ql)?:\/\/([^/?#]*)@([^/?#@]+)\/([^/?#]+)(?:\?([^#]*))?
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i;
 const CONTROL = /\p{Cc}/u;
 
+/** Behind the question mark. */
+const PARAMETERS = ["sslmode", "sslrootcert", "options"];
+
 const EXPECTED = "expected postgres://user:password@host/database";
 
 /** @throws LedgerError */
@@ -40,6 +43,9 @@ export function parseAddress(text: string): Address {
 	const database = decode(name);
 	if (user === "" || [user, password, database].some((part) => CONTROL.test(part))) fail(EXPECTED);
 	const parameters = new URLSearchParams(query);
+	// A misspelt sslmode must not pass for none.
+	if ([...parameters.keys()].some((name) => !PARAMETERS.includes(name)))
+		fail(`expected no parameters but ${PARAMETERS.join(", ")}`);
 	const parsed = hosts.split(",").map(parseHost);
 	return {
 		hosts: parsed,
@@ -55,6 +61,7 @@ export function parseAddress(text: string): Address {
 
 function parseHost(text: string): Host {
 	const [, name = "", port = "5432"] = HOST.exec(text) ?? fail(EXPECTED);
+	if (Number(port) > 65_535) fail(EXPECTED);
 	return { name: name.replace(/^\[(.*)\]$/, "$1"), port: Number(port) };
 }
 

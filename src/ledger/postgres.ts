@@ -117,11 +117,13 @@ class PostgresLedger implements Ledger {
 		for (let wait = 0; ; wait = 50 + Math.random() * 200) {
 			if (this.#isClosed) throw new LedgerError("closed", `The ledger ${this.#address.shown} is closed.`);
 			const connecting = (this.#link ??= link(this.#address, end, late));
+			let connected: Link | undefined;
 			try {
-				return await before(end, late, connecting.then(work));
+				const working = connecting.then((link) => work((connected = link)));
+				return await before(end, late, working);
 			} catch (error) {
 				const { error: fault, harmless, passing } = toFailure(error, this.#address, operation);
-				if (!harmless) this.#drop(connecting);
+				if (!harmless || !connected) this.#drop(connecting);
 				const isPassing = passing === "busy" || (passing === "lost" && this.#isOpen);
 				if (fault !== late) reason = fault;
 				if (!isPassing || performance.now() + wait >= end) throw reason;

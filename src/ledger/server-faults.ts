@@ -61,7 +61,8 @@ export function toFailure(error: unknown, address: Address, operation: string): 
 	const { code, message } = error as { code?: unknown; message?: unknown };
 	const key = String(code);
 	if (key === "TL001") {
-		const unknown = `The ledger does not know the ${String(message)}.`;
+		const account = String(message).replace(/^fleet /, "");
+		const unknown = `${shownAs(address)} has no account ${account}. An operator may have deleted it.`;
 		return { error: new LedgerError("unjoined", unknown), harmless: true };
 	}
 	if (/^22...$/.test(key)) return { error: new RangeError(String(message)), harmless: true };
@@ -95,9 +96,9 @@ export function clientMissing(address: Address): LedgerError {
 	const root = packageRoot();
 	const isInstalled = basename(dirname(root)) === "node_modules";
 	const into = isInstalled ? dirname(dirname(root)) : root;
-	// A clone's own package.json stays as it is, and its development dependencies are not needed.
-	const flags = isInstalled ? "" : " --no-save --omit=dev";
-	const install = `npm install --prefix ${into}${flags} postgres@3`;
+	// A clone's own package.json stays as it is, and of its development dependencies only this one is needed.
+	const flags = isInstalled ? "" : " --no-save --save-prod --omit=dev";
+	const install = `npm install --prefix ${typed(into)}${flags} postgres@3`;
 	return new LedgerError("unsuited", `${shownAs(address)} needs the package postgres. Run: ${install}`);
 }
 
@@ -109,7 +110,12 @@ function notSetUp(address: Address): string {
 function command({ hosts: [host], database }: Address): string {
 	const file = join(packageRoot(), "sql/fleet.sql");
 	const port = host && host.port !== 5432 ? ` -p ${host.port}` : "";
-	return `psql -v ON_ERROR_STOP=1 -h ${host?.name ?? ""}${port} -d ${database} -f ${file}`;
+	return `psql -v ON_ERROR_STOP=1 -h ${host?.name ?? ""}${port} -d ${typed(database)} -f ${typed(file)}`;
+}
+
+/** As one word of a command. */
+function typed(text: string): string {
+	return /\s/.test(text) ? `"${text}"` : text;
 }
 
 /** The package's files are not as deep as the sources'. */

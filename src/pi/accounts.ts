@@ -3,7 +3,7 @@ import type { Meter } from "../core/limit.ts";
 import type { Scope } from "../core/kind.ts";
 import { kindOf, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
 import type { Balances } from "../core/alphabet.ts";
-import { type Account, type Amounts, LedgerError, MOST, type Reading } from "../ledger/port.ts";
+import { type Account, type Amounts, MOST, type Reading } from "../ledger/port.ts";
 
 export type Meters = PerMeter<Meter>;
 
@@ -39,17 +39,15 @@ function idOf({ account }: Reading, meter: string): MeterId | undefined {
 	return SHARED.find((id) => kindOf(id).scope === scope && kindOf(id).of === meter);
 }
 
-/** The meter of which all is spent. @throws LedgerError if only somebody else's settings limit it. */
-export function fullMeter(full: Reading, names: readonly string[], meters: Meters): MeterId {
+/** The meter of which all is spent. */
+export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
 	const isSpent = (meter: string): boolean => {
 		const { used = 0, cap = Infinity } = full.meters[meter] ?? {};
 		return used >= Number(cap);
 	};
-	const name = names.find(isSpent) ?? "";
-	const id = idOf(full, name);
-	if (id !== undefined && meters[id].limit.max !== "unlimited") return id;
-	const what = `The budget has a limit of ${name}, which this agent's settings leave out, and it is spent.`;
-	throw new LedgerError("denied", what);
+	const id = idOf(full, meters.find(isSpent) ?? "");
+	if (id === undefined) throw new Error(`The ledger refused for ${meters.join(", ")}, which nothing limits.`);
+	return id;
 }
 
 /** What is held counts as used, because it has most likely left; `own`: but for a turn that has not begun. */
@@ -57,8 +55,8 @@ export function balancesOf(readings: readonly Reading[], meters: Meters, own: Am
 	const known = readings.flatMap((reading) =>
 		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {
 			const id = idOf(reading, meter);
-			const isLimited = id !== undefined && meters[id].limit.max !== "unlimited" && cap !== "unlimited";
-			return isLimited ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
+			const isOurs = id !== undefined && (reading.account.scope === "fleet" || meters[id].limit.max !== "unlimited");
+			return isOurs && cap !== "unlimited" ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
 		}),
 	);
 	// Of a fleet's budget and its day the one counts that has less room.

@@ -45,7 +45,7 @@ async function executeLine(session: Session, args: string, ctx: Context): Promis
 			break;
 	}
 	if (text !== "") return await change(session, key, text, ctx);
-	const agents = await look(session, ctx);
+	const agents = await look(session, ctx, true);
 	if (word === "") return session.display.say(overview(session, agents, ctx), "info", ctx);
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
 	show(session, ofScope.length > 0 ? ofScope : [key], ctx);
@@ -70,7 +70,7 @@ function meters({ state, settings, display }: Session): string {
 }
 
 function agentsText({ alive, ended }: Agents): string {
-	return `This tree: ${alive} ${alive === 1 ? "agent" : "agents"} alive, ${ended} ended.`;
+	return `Agents of this tree, with this one: ${alive} running, ${ended} ended.`;
 }
 
 async function wrapUp(session: Session, ctx: Context): Promise<void> {
@@ -82,7 +82,7 @@ async function wrapUp(session: Session, ctx: Context): Promise<void> {
 async function reset(session: Session, ctx: Context): Promise<void> {
 	session.settings.reset(ctx);
 	await apply(session, ctx);
-	session.display.say(`Back to the other places.\n${meters(session)}`, "info", ctx);
+	session.display.say(`Back to your flags, environment and files.\n${meters(session)}`, "info", ctx);
 	session.display.showIdle(session.state, ctx);
 }
 

@@ -60,12 +60,10 @@ export class Membership {
 		return [...fleet, ...dayOf(meters), ...this.#treeOf(meters)];
 	}
 
-	/** Those of which the ledger can tell. */
-	knownOf(meters: Meters): readonly Account[] {
-		return this.accountsOf(meters).filter((account) => {
-			if (account.scope === "fleet") return this.#joined.has(account.name);
-			return account.scope === "day" || this.#isInTree;
-		});
+	/** The ledger can tell of it. */
+	isKnown(account: Account): boolean {
+		if (account.scope === "fleet") return this.#joined.has(account.name);
+		return account.scope === "day" || this.#isInTree;
 	}
 
 	/** The account of the tree, if it is limited. */

@@ -70,7 +70,9 @@ export function isDeliberate(outcome: Outcome): boolean {
 /** For a person, if a limit ended the run: what stopped it and how to go on. */
 export function noticeOf(outcome: Outcome): string | undefined {
 	if (outcome.kind === "wrapped_up") return "Ended after the wrap-up; the answer may be partial.";
-	return stoppedByLimit(outcome) ? `${stopText(outcome)} Send a message to go on.` : undefined;
+	if (!stoppedByLimit(outcome)) return undefined;
+	const isFleets = kindOf(outcome.meter).scope === "budget";
+	return `${stopText(outcome)} ${isFleets ? "An operator of the budget can raise it." : "Send a message to go on."}`;
 }
 
 function stopText(outcome: Outcome & Trip): string {

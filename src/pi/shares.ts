@@ -99,7 +99,7 @@ export class Shares {
 					this.#turn = undefined;
 					this.#full = made.full.account;
 					const balances = balancesOf(made.readings, meters);
-					return { type: "filled", meter: fullMeter(made.full, made.meters, meters), balances };
+					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
 				}
 				await pause(PATIENCE * (0.5 + Math.random()), signals);
 				if (isAborted()) return INTERRUPTED;
@@ -174,18 +174,34 @@ export class Shares {
 		}
 	}
 
-	/** @throws LedgerError. */
-	async read(meters: Meters): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
-		if (this.#membership.knownOf(meters).length === 0) return { balances: {}, agents: undefined };
+	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
+	async read(
+		meters: Meters,
+		isAsked: boolean,
+	): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
+		const isRead = (account: Account): boolean =>
+			this.#membership.isKnown(account) || (isAsked && account.scope === "fleet");
+		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
+		if (accounts().length === 0) return { balances: {}, agents: undefined };
 		try {
 			const ledger = await this.#purse.ready();
 			await this.#membership.keep(ledger, meters);
-			const readings = await ledger.read(this.#membership.knownOf(meters));
+			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
 			return { balances: balancesOf(readings, meters), agents: this.#membership.agentsIn(readings) };
 		} catch (error) {
 			throw new LedgerError("unreachable", this.#purse.lose(error));
 		} finally {
 			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
+		}
+	}
+
+	/** None of a fleet's budget that nobody has joined yet. */
+	async #readOne(ledger: Ledger, account: Account): Promise<readonly Reading[]> {
+		try {
+			return await ledger.read([account]);
+		} catch (error) {
+			if (error instanceof LedgerError && error.kind === "unjoined" && !this.#membership.isKnown(account)) return [];
+			throw error;
 		}
 	}
 

@@ -1,7 +1,9 @@
 /** The session beside the ledger: opened where a shared limit is set, and nowhere else. */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Balances } from "../core/alphabet.ts";
 import { isSharing } from "../core/gate.ts";
+import { isLimited } from "../core/limit.ts";
 import { kindOf, type Max, type MeterId, SHARED } from "../core/meters.ts";
 import { isRetrying } from "../core/state.ts";
 import type { Amounts, Ledger } from "../ledger/port.ts";
@@ -47,7 +49,17 @@ export async function reserve(session: Session, ctx: Context): Promise<void> {
 	const shares = await sharesOf(session);
 	const event = await shares.reserve(session.state.meters, [ctx.signal, session.ended]);
 	announce(session);
+	if ("balances" in event) await adopt(session, event.balances, ctx);
 	await session.step(event, ctx);
+}
+
+/** A fleet's budget can have caps that our settings do not name: an operator's, or those of whoever joined first. */
+async function adopt(session: Session, balances: Balances, ctx: Context): Promise<void> {
+	for (const meter of SHARED) {
+		const told = balances[meter];
+		if (told && !isLimited(session.state.meters[meter]))
+			await session.step({ type: "limit_set", meter, max: told.cap }, ctx);
+	}
 }
 
 export async function raise(session: Session, id: MeterId, by: number): Promise<void> {
@@ -93,11 +105,15 @@ export async function charge(
 	await session.step({ type: "balanced", balances }, ctx);
 }
 
-/** Where a day or a tree is limited: what the ledger says now. A fault is told and changes nothing; the gate will see it. */
-export async function look(session: Session, ctx: Context): Promise<Agents | undefined> {
+/**
+ * Where something is shared: what the ledger says now. A fault is told and changes nothing; the gate will see it.
+ * `isAsked`: by a person, who waits for a fleet's server.
+ */
+export async function look(session: Session, ctx: Context, isAsked = false): Promise<Agents | undefined> {
 	if (!isSharing(session.state)) return undefined;
 	try {
-		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters);
+		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters, isAsked);
+		await adopt(session, balances, ctx);
 		await session.step({ type: "balanced", balances }, ctx);
 		return agents;
 	} catch (error) {

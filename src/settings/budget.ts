@@ -4,9 +4,9 @@
  * could spend without bound.
  */
 import { statSync } from "node:fs";
-import { METERS } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
-import { BUDGET, isObject, readObject } from "./places.ts";
+import { BUDGET, isObject, readObject, readText, typeName } from "./places.ts";
+import { SETTINGS } from "./settings.ts";
 
 /** Holds the address; the others are named after it. */
 const VARIABLE = "PI_TURN_LIMIT_BUDGET";
@@ -85,11 +85,11 @@ function find(
 	const isSet = [account, total, daily].some((each) => Object.values(each).some(({ value }) => value !== undefined));
 	const isTaken = env[VARIABLE] === TAKEN;
 	if (given === undefined && address === undefined && !isTaken && !isSet) return { kind: "none" };
-	reader.shape(given, place);
+	if (!reader.shape(given, place)) return { kind: "unusable", why: reader.wrong };
 	const at = address ?? reader.address(given, path, place, isTaken);
 	const budget = {
 		at: () => at,
-		account: reader.account(account["account"]),
+		account: reader.account(account["account"], path),
 		zone: reader.zone(account["zone"]),
 		caps: reader.caps(total),
 		daily: reader.caps(daily),
@@ -123,12 +123,23 @@ function dateIn(zone: string, now: number): string {
 	return new Intl.DateTimeFormat("sv", { timeZone: zone, dateStyle: "short" }).format(now);
 }
 
-/** Undefined if the file has none; a file that cannot be read is reported with the other settings. */
+/** Undefined if the file has none. */
 function fromFile(path: string): unknown {
 	try {
 		return readObject(path)[BUDGET];
 	} catch {
-		return undefined;
+		return mayHoldOne(path) ? UNREADABLE : undefined;
+	}
+}
+
+/** A file that cannot be read is reported with the other settings, which go on without it; a budget does not. */
+const UNREADABLE = Symbol("a file that cannot be read");
+
+function mayHoldOne(path: string): boolean {
+	try {
+		return readText(path).includes(BUDGET);
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === "EACCES";
 	}
 }
 
@@ -144,10 +155,13 @@ class Reader {
 		this.wrong.push(`${where}: expected ${expected}, got ${got}. The budget cannot be used.`);
 	}
 
-	shape(given: unknown, place: string): void {
-		if (given === undefined) return;
-		// Not what it holds, which may be the address.
-		if (!isObject(given)) return this.#expect(`budget${place}`, "an object", typeof given);
+	/** False if it is nothing in which to read on. */
+	shape(given: unknown = {}, place: string): boolean {
+		if (!isObject(given)) {
+			const got = typeof given === "symbol" ? String(given.description) : typeName(given);
+			this.#expect(`budget${place}`, "an object", got);
+			return false;
+		}
 		const { day } = given;
 		if (day !== undefined && !isObject(day)) this.#expect(`budget.day${place}`, "an object", quote(day));
 		const unknown = [
@@ -156,6 +170,7 @@ class Reader {
 		];
 		if (unknown.length > 0)
 			this.#expect(`budget${place}`, KNOWN.join(", "), unknown.map((key) => quote(key)).join(", "));
+		return true;
 	}
 
 	address(given: unknown, path: string | undefined, place: string, isTaken: boolean): string {
@@ -164,8 +179,8 @@ class Reader {
 		if (at === undefined && isTaken) {
 			const expected = `an address, since ${VARIABLE} is not passed on to the agents that an agent starts`;
 			this.#expect(where, expected, "nothing");
-		} else if (at === undefined) this.#expect(where, `an address there or in ${VARIABLE}`, "nothing");
-		else if (typeof at !== "string" || at.trim() === "") this.#expect(where, "an address", `a ${typeof at}`);
+		} else if (at === undefined) this.#expect(where, `an address${orIn(VARIABLE, path)}`, "nothing");
+		else if (typeof at !== "string" || at.trim() === "") this.#expect(where, "an address", typeName(at));
 		else {
 			const mode = path === undefined ? undefined : exposure(path);
 			if (mode !== undefined) this.#expect(where, "a file of yours that only you can read (chmod 600)", mode);
@@ -173,15 +188,16 @@ class Reader {
 		return String(at);
 	}
 
-	account(given: Given[string] | undefined): string {
+	account(given: Given[string] | undefined, path: string | undefined): string {
 		const name = given?.value;
-		const isName = typeof name === "string" && /^[^\p{Cc}]{1,200}$/u.test(name.trim());
-		if (!isName) this.#expect(given?.where ?? "", "a name", name === undefined ? "nothing" : quote(name));
+		const isName = typeof name === "string" && /^[^\p{Cc}\p{Cs}]{1,200}$/u.test(name.trim());
+		const [expected, got] = name === undefined ? [orIn(`${VARIABLE}_ACCOUNT`, path), "nothing"] : ["", quote(name)];
+		if (!isName) this.#expect(given?.where ?? "", `a name${expected}`, got);
 		return String(name).trim();
 	}
 
 	zone(given: Given[string] | undefined): string {
-		const zone = given?.value ?? "UTC";
+		const { value: zone = "UTC" } = given ?? {};
 		try {
 			return new Intl.DateTimeFormat("en", { timeZone: zone as string }).resolvedOptions().timeZone;
 		} catch {
@@ -200,17 +216,21 @@ class Reader {
 	caps(given: Given): Caps {
 		const caps = Object.entries(CAPS).flatMap(([key, meter]) => {
 			const { value, where } = given[key] ?? {};
-			if (value === undefined || value === "unlimited") return [];
-			const { unit } = METERS[meter];
-			const cap = unit.read(typeof value === "string" ? unit.parse(value) : value);
-			if (cap === undefined || cap > MOST) {
-				this.#expect(where ?? "", `${unit.expected}, or unlimited`, quote(value));
-				return [];
-			}
-			return [[meter, cap]];
+			if (value === undefined) return [];
+			const { read, parse, expected } = SETTINGS[`budget.${key as keyof typeof CAPS}`];
+			const cap = read(typeof value === "string" ? parse(value) : value);
+			if (cap === "unlimited") return [];
+			if (cap !== undefined && cap <= MOST) return [[meter, cap]];
+			this.#expect(where ?? "", expected, quote(value));
+			return [];
 		});
 		return Object.fromEntries(caps) as Caps;
 	}
+}
+
+/** No variable is read beside a program's option. */
+function orIn(variable: string, path: string | undefined): string {
+	return path === undefined ? "" : ` there or in ${variable}`;
 }
 
 /** The largest cap that a ledger takes. */

@@ -14,16 +14,14 @@ const MAX_BYTES = 64 * 1024;
 /** Of the session's memory. */
 const VERSION = 1;
 
+/** A fleet's budget is an object of its own, read as a whole (budget.ts). */
+const READ: readonly Key[] = KEYS.filter((key) => !key.startsWith(`${BUDGET}.`));
+
 /** Objects in a file that hold settings. */
-const SCOPES = new Set(KEYS.filter((key) => key.includes(".") && !isOfBudget(key)).map((key) => key.split(".")[0]));
+const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.split(".")[0]));
 
 /** Others read these. */
 const OTHERS = ["$schema", BUDGET];
-
-/** A fleet's budget is an object of its own. */
-function isOfBudget(key: Key): boolean {
-	return key.startsWith(`${BUDGET}.`);
-}
 
 export type Values = Place["values"];
 
@@ -64,9 +62,9 @@ export function fromFile(path: string, shownAs: string): Found {
 	});
 	try {
 		const content = flat(readObject(path));
-		const unknown = Object.keys(content).filter((key) => !OTHERS.includes(key) && !Object.hasOwn(SETTINGS, key));
+		const unknown = Object.keys(content).filter((key) => !OTHERS.includes(key) && !READ.includes(key as Key));
 		const names = clip(unknown.map(quote).join(", "), 160);
-		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${[...KEYS.filter((key) => !isOfBudget(key)), BUDGET].join(", ")}.`;
+		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${[...READ, BUDGET].join(", ")}.`;
 		return found(
 			pick((key) => content[key]),
 			unknown.length === 0 ? [] : [problem],
@@ -89,15 +87,37 @@ function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<strin
 
 /** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
+	const content = parse(readText(path));
+	if (!isObject(content)) throw new Error(`it holds ${typeName(content)} where an object is expected`);
+	return content;
+}
+
+/** The text of a file that may be one of settings; that of an empty object if there is no file. */
+export function readText(path: string): string {
 	const quiet = { throwIfNoEntry: false } as const;
 	// A link to nowhere is not a missing file.
-	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return {};
+	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return "{}";
 	const stats = statSync(path);
 	if (!stats.isFile()) throw new Error("it is not a file");
 	if (stats.size > MAX_BYTES) throw new Error(`it has ${stats.size} bytes, more than ${MAX_BYTES}`);
-	const content: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
-	if (!isObject(content)) throw new Error(`it holds ${quote(content)} where an object is expected`);
-	return content;
+	return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+}
+
+function parse(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch (error) {
+		const { message } = error as SyntaxError;
+		// It can quote what stands around the mistake: an address and its password.
+		throw new Error(text.includes(BUDGET) ? message.replace(/, (?:\.{3})?".*/s, " in JSON") : message);
+	}
+}
+
+/** Says what a value is and nothing of what it holds, which may be an address. */
+export function typeName(value: unknown): string {
+	if (value === null) return "null";
+	if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
+	return `a ${typeof value}`;
 }
 
 /** The values that `/turn-limit` has set, as the session stores them. */
@@ -137,6 +157,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 /** Every setting that has a value. */
 function pick(value: (key: Key) => unknown): Values {
-	const all: [Key, unknown][] = KEYS.map((key) => [key, value(key)]);
+	const all = READ.map((key) => [key, value(key)] as const);
 	return Object.fromEntries(all.filter(([, value]) => value !== undefined));
 }

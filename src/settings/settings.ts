@@ -101,12 +101,15 @@ function lower(text: string): string {
 	return text.toLowerCase();
 }
 
+/** Also the words by which we show it. */
+const SWITCH: Record<string, boolean> = { true: true, on: true, false: false, off: false };
+
 /** On or off; not for a project's file. */
 function toggle(title: string, env: string, about: string): Setting<boolean> {
 	return {
 		read: (value) => (typeof value === "boolean" ? value : undefined),
 		write: same,
-		parse: (text) => (({ true: true, false: false }) as Record<string, boolean>)[text.toLowerCase()] ?? text,
+		parse: (text) => SWITCH[text.toLowerCase()] ?? text,
 		expected: "true or false",
 		show: (value) => (value ? "on" : "off"),
 		title,

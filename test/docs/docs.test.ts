@@ -20,17 +20,20 @@ const pages = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".m
 const contributing = read("CONTRIBUTING.md");
 const manifest = JSON.parse(read("package.json")) as { version: string; scripts: object; files: string[] };
 
-/** The rows of the table that has this heading in its first line, cell by cell. */
-function tableRows(text: string, heading: string): string[][] {
-	const lines = text.split("\n");
-	const start = lines.findIndex((line) => line.startsWith("|") && line.includes(heading));
-	const end = lines.findIndex((line, i) => i > start && !line.startsWith("|"));
-	return lines.slice(start + 2, end).map((line) =>
+/** The rows of all tables: what stands below each heading. */
+function records(text: string): Record<string, string>[] {
+	const cells = (line: string): string[] =>
 		line
 			.split("|")
 			.slice(1, -1)
-			.map((cell) => cell.trim()),
-	);
+			.map((cell) => cell.trim());
+	return [...text.matchAll(/^(\|.*)\n\|[-|]+\n((?:\|.*\n)+)/gm)].flatMap(([, head = "", body = ""]) => {
+		const names = cells(head);
+		const lines = body.trimEnd().split("\n");
+		return lines.map((line) =>
+			Object.fromEntries(cells(line).map((cell, i): [string, string] => [names[i] ?? "", cell])),
+		);
+	});
 }
 
 for (const file of ["README.md", "CONTRIBUTING.md", ...pages.map((page) => `docs/${page}`)]) {
@@ -68,7 +71,7 @@ test("the README links every page of the manual", () => {
 });
 
 test("the README's limits are the table of meters: commands that are understood, defaults that hold", () => {
-	const rows = tableRows(readme, "Limit | `/turn-limit …`").map(([, command = "", fallback]) => {
+	const rows = records(readme).map(({ "`/turn-limit …`": command = "", Default: fallback }) => {
 		const { key, text } = readCommand(command.replaceAll("`", ""));
 		assert.notEqual(SETTINGS[key].read(SETTINGS[key].parse(text)), undefined, command);
 		return [meterOf(key), fallback];
@@ -112,35 +115,35 @@ test("every file that CONTRIBUTING's map names is there, and every source file i
 	}
 });
 
-describe("the settings table of the manual", () => {
-	const rows = tableRows(read("docs/settings.md"), "`/turn-limit …`");
-	const keys = rows.map(([, , , , file = ""]) => file.replaceAll("`", ""));
+describe("the settings tables of the manual", () => {
+	const rows = records(read("docs/settings.md")).filter((row) => "File" in row);
+	const keys = rows.map(({ File }) => File?.replaceAll("`", "") as Key);
 
-	test("has every setting and no other", () => {
+	test("have every setting and no other", () => {
 		const others = KEYS.filter((key) => !key.startsWith("budget."));
 		assert.deepEqual([...keys].sort(), [...others].sort());
 	});
 
-	test("names the flags and variables that there are", () => {
-		for (const [, , flag = "", env = "", file = ""] of rows) {
-			const setting = SETTINGS[file.replaceAll("`", "") as keyof typeof SETTINGS];
-			assert.equal(flag, setting.flag === undefined ? "" : `\`--${setting.flag}\``);
-			assert.equal(env, setting.env === undefined ? "" : `\`${setting.env}\``);
+	test("name the flags and variables that there are", () => {
+		const quoted = (name?: string): string => (name === undefined ? "" : `\`${name}\``);
+		for (const [i, { Flag = "", Environment }] of rows.entries()) {
+			const { flag, env } = settingOf(keys[i] as Key);
+			assert.deepEqual([Flag, Environment], [quoted(flag && `--${flag}`), quoted(env)]);
 		}
 	});
 
-	test("gives the defaults that hold", () => {
+	test("give the defaults that hold", () => {
 		const show = (key: Key, attended: boolean): string => settingOf(key).show(defaults(attended)[key]);
-		for (const [i, row] of rows.entries()) {
+		for (const [i, { Default = "unlimited" }] of rows.entries()) {
 			const key = keys[i] as Key;
 			const [alone, attended] = [show(key, false), show(key, true)];
 			const expected = alone === attended ? alone : `${alone}, or ${attended} with a person`;
-			assert.equal(row.at(-1), key === "wrapUpMessage" ? "built in" : expected);
+			assert.equal(Default, key === "wrapUpMessage" ? "built in" : expected);
 		}
 	});
 
-	test("gives commands that are understood", () => {
-		const commands = rows.flatMap(([, command = ""]) =>
+	test("give commands that are understood", () => {
+		const commands = rows.flatMap(({ "`/turn-limit …`": command = "" }) =>
 			[...command.matchAll(/`([^`]+)`/g)].map(([, words = ""]) => words),
 		);
 		assert.ok(commands.length > 6);

@@ -61,7 +61,7 @@ test("npm start without a terminal tells the story, each step with its exit code
 		told,
 		/of 5 turns in this tree of agents [^]*? {2}requests {3}5 reached the model, 4 of them from the subagent/,
 	);
-	assert.match(told, /answer {5}yes\n[^]*answer {5}no\n {2}told {7}Agent aborted by user/);
+	assert.match(told, /answer {5}yes\n[^]*answer {5}no\n {2}notice {5}Agent aborted by user/);
 	assert.deepEqual(left(), []);
 });
 

@@ -195,6 +195,24 @@ suite("a database that cannot be used", () => {
 		await assert.rejects(openPostgres({ address: base.address("stranger") }), denied);
 	});
 
+	test("says that its user has lost its rights, and works once they are back", async (t) => {
+		const { base, proxy, reserve } = await joined(t);
+		const { username } = new URL(base.address("agent"));
+		await base.sql.unsafe(`REVOKE pi_turn_limit_agent FROM ${username}`);
+		proxy.set("cut");
+		proxy.set("open");
+		await assert.rejects(reserve("a"), said(base, "denied", /has granted its user no rights/));
+		await base.sql.unsafe(`GRANT pi_turn_limit_agent TO ${username}`);
+		assert.ok((await reserve("a")).granted);
+	});
+
+	test("says that an operator has deleted the budget", async (t) => {
+		const { base, reserve } = await joined(t);
+		await base.as("operator")`SELECT pi_turn_limit.delete_budget('f')`;
+		const gone = /^The budget at [\w.]+\/\w+ has no account f\. An operator may have deleted it\.$/;
+		await assert.rejects(reserve("a"), said(base, "unjoined", gone));
+	});
+
 	test("says that there is no such database", async (t) => {
 		const base = await database(t);
 		const address = base.address("agent").replace(base.name, "pi_fleet_none");

@@ -64,6 +64,10 @@ test("a person is not asked at a fleet's limit, sees what is left, and goes on o
 	const rpc = await pi.rpc();
 	await rpc.run("go");
 	assert.deepEqual([rpc.questions.length, pi.model.requests.length], [0, 2]);
+	assert.match(
+		rpc.notifications.at(-1)?.message ?? "",
+		/without an answer\. An operator of the budget can raise it\.$/,
+	);
 	await rpc.prompt("/turn-limit");
 	assert.match(rpc.notifications.at(-1)?.message ?? "", /^budget turns +2 of 2 +budget ticket-42$/m);
 	await base.as("operator")`SELECT pi_turn_limit.raise_budget('ticket-42', turns => 5)`;
@@ -71,13 +75,31 @@ test("a person is not asked at a fleet's limit, sees what is left, and goes on o
 	assert.equal(pi.model.requests.length, 5);
 });
 
-test("a limit that an operator has set and the agent's settings leave out holds all the same", async (t) => {
+test("a cap that only an operator has set stops an agent whose settings do not name it, and is shown", async (t) => {
 	const base = await database(t);
-	await base.as("operator")`SELECT pi_turn_limit.set_budget('ticket-42', turns => 9, cost => 0.02)`;
-	const pi = await agent(t, base, { maxTurns: 9 });
-	const { code, stderr } = await pi.print("go");
-	assert.deepEqual([code, pi.model.requests.length], [1, 2]);
-	assert.match(stderr, /The budget has a limit of cost, which this agent's settings leave out, and it is spent\./);
+	await base.as("operator")`SELECT pi_turn_limit.set_budget('ticket-42', turns => 2, cost => 20)`;
+	const pi = await agent(t, base, { maxCost: 20 });
+	const rpc = await pi.rpc();
+	await rpc.run("go");
+	assert.equal(pi.model.requests.length, 2);
+	await rpc.prompt("/turn-limit");
+	assert.match(rpc.notifications.at(-1)?.message ?? "", /^budget turns +2 of 2 +budget ticket-42$/m);
+	await base.as("operator")`SELECT pi_turn_limit.raise_budget('ticket-42', turns => 1)`;
+	await rpc.run("go on");
+	assert.equal(pi.model.requests.length, 3);
+});
+
+test("/turn-limit shows how a budget stands before the first run, and makes none", async (t) => {
+	const base = await database(t);
+	const shown = async (): Promise<string> => {
+		const rpc = await (await agent(t, base, { maxTurns: 7, day: { maxTurns: 5 } })).rpc();
+		await rpc.prompt("/turn-limit");
+		return /^budget turns.*/m.exec(rpc.notifications.at(-1)?.message ?? "")?.[0].replaceAll(/ +/g, " ") ?? "";
+	};
+	assert.equal(await shown(), "budget turns 0 of 5 budget ticket-42");
+	assert.deepEqual([...(await base.sql`SELECT FROM pi_turn_limit.budgets()`)], []);
+	await (await agent(t, base, { maxTurns: 2 })).print("go");
+	assert.equal(await shown(), "budget turns 2 of 2 budget ticket-42");
 });
 
 test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {
@@ -107,7 +129,11 @@ test("no secret stands in a message, an entry, a process list, or what a tool in
 });
 
 for (const [what, budget, said] of [
-	["without an account", { maxTurns: 3 }, /budget\.account in turn-limit\.json: expected a name, got nothing/],
+	[
+		"without an account",
+		{ maxTurns: 3 },
+		/budget\.account in turn-limit\.json: expected a name there or in .*, got nothing/,
+	],
 	["with a wrong cap", { account: "a", maxTurns: "many" }, /budget\.maxTurns in turn-limit\.json: expected a whole/],
 	["where nothing listens", { account: "a", maxTurns: 3 }, /The budget at 127\.0\.0\.1\/none cannot be reached/],
 ] as [string, object, RegExp][]) {
@@ -120,6 +146,15 @@ for (const [what, budget, said] of [
 		assert.doesNotMatch(stderr, /s3cret/);
 	});
 }
+
+test("a budget in a file with a mistake stops the run before its first request, and its address is not shown", async (t) => {
+	const file = `{ "budget": { "at": 'postgres://ada:s3cret@127.0.0.1:1/none', "account": "a", "maxTurns": 3 } }`;
+	const pi = await machine(t, { model: endless(), agentFiles: { "turn-limit.json": file } });
+	const { code, stderr } = await pi.print("go");
+	assert.deepEqual([code, pi.model.requests.length], [1, 0]);
+	assert.match(stderr, /budget in turn-limit\.json: expected an object, got a file that cannot be read\./);
+	assert.doesNotMatch(stderr, /postgres/);
+});
 
 test("a budget in a project's file is named and ignored", async (t) => {
 	const budget = { at: "postgres://ada:s3cret@127.0.0.1:1/none", account: "a", maxTurns: 0 };

@@ -76,6 +76,7 @@ suite("an agent's role", () => {
 		"a charge that is text": call("settle", { id: "x", accounts, amounts: { turns: "-1" } }),
 		"charges in a list": call("settle", { id: "x", accounts, amounts: [-1] }),
 		"a charge beyond all measure": call("settle", { id: "x", accounts, amounts: { turns: 1e13 } }),
+		"a charge of a meter that nobody has": call("settle", { id: "x", accounts, amounts: { junk: 1 } }),
 		"a negative hold": call("reserve", { id: "x", accounts, amounts: { turns: -1 }, ttl: TTL }),
 		"a negative cap": call("join", { accounts: [fleet({ turns: -1 })] }),
 		"a hold for ever": call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: 1e12 }),
@@ -160,6 +161,12 @@ suite("an operator's role", () => {
 		});
 	}
 
+	test("reads amounts as people write them", async (t) => {
+		const base = await spent(t);
+		const [cost] = await base.as("operator")`SELECT used, cap FROM pi_turn_limit.budgets() WHERE meter = 'cost'`;
+		assert.deepEqual({ ...cost }, { used: "0.5", cap: "2" });
+	});
+
 	test("raises a cap on top of what is used where that is more", async (t) => {
 		const base = await spent(t);
 		const agent = await base.open(t, { address: base.address("agent") });
@@ -169,7 +176,7 @@ suite("an operator's role", () => {
 	});
 
 	const wrong: Record<string, [string, object]> = {
-		"a budget that does not exist": ["SELECT pi_turn_limit.raise_budget('g', cost => 1)", { code: "TL001" }],
+		"a budget that does not exist": ["SELECT pi_turn_limit.raise_budget('g', cost => 1)", misuse],
 		"a reset of a budget that does not exist": ["SELECT pi_turn_limit.reset_budget('g')", misuse],
 		"a negative grant": ["SELECT pi_turn_limit.raise_budget('f', cost => -1)", misuse],
 		"a negative cap": ["SELECT pi_turn_limit.set_budget('f', turns => -1)", misuse],

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { inspect, promisify } from "node:util";
 import { parseAddress } from "../../src/ledger/address.ts";
 import { LedgerError } from "../../src/ledger/port.ts";
+import { root } from "../harness/process.ts";
 import { defer } from "../harness/wait.ts";
 import { strip } from "./strip.ts";
 
@@ -50,6 +51,9 @@ suite("an address", () => {
 		"whose password has a lone per cent": "postgres://ada:s3cret%@db.example/budgets",
 		"whose port is a word": "postgres://ada:s3cret@db.example:s3cret/budgets",
 		"with an unknown sslmode": `${AT}?sslmode=s3cret`,
+		"whose port is too large": "postgres://ada:s3cret@db.example:65536/budgets",
+		"with a parameter that nothing reads": `${AT}?ssl_mode=verify-full`,
+		"with a password behind it": "postgres://ada@db.example/budgets?password=s3cret",
 		"that is empty": "",
 	};
 	for (const [what, text] of Object.entries(wrong)) {
@@ -70,22 +74,24 @@ suite("an address", () => {
 });
 
 suite("without the package postgres", () => {
-	for (const [where, into, flags] of [
-		["node_modules/pi-turn-limit", ".", ""],
-		["pi-turn-limit", "pi-turn-limit", " --no-save --omit=dev"],
-	] as const) {
-		test(`the ledger of ${where} says which command brings it`, async (t) => {
-			const folder = realpathSync(mkdtempSync(join(tmpdir(), "pi-client-")));
+	for (const where of ["node_modules/pi-turn-limit", "pi-turn-limit"]) {
+		test(`the ledger of ${where} says which command brings it, and the command does`, async (t) => {
+			const folder = realpathSync(mkdtempSync(join(tmpdir(), "pi client-")));
 			defer(t, () => rmSync(folder, { recursive: true }));
 			// As JavaScript, because Node strips no types inside of node_modules.
 			strip(join(folder, where));
-			const ledger = join(folder, where, "src/ledger/postgres.js");
+			for (const name of ["package.json", "package-lock.json"])
+				copyFileSync(join(root, name), join(folder, where, name));
+			writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies: { "pi-turn-limit": "*" } }));
 			const program = `
-				const { openPostgres } = await import(${JSON.stringify(ledger)});
-				await openPostgres({ address: ${JSON.stringify(AT)} }).catch(({ kind, message }) => console.log(kind, message));`;
-			const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]);
-			const command = `npm install --prefix ${join(folder, into)}${flags} postgres@3`;
-			assert.equal(stdout, `unsuited The budget at db.example/budgets needs the package postgres. Run: ${command}\n`);
+				const { openPostgres } = await import(${JSON.stringify(join(folder, where, "src/ledger/postgres.js"))});
+				await openPostgres({ address: "postgres://ada@127.0.0.1:1/none" }).catch(({ message }) => console.log(message));`;
+			const says = async (): Promise<string> =>
+				(await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program])).stdout;
+			const [, command = ""] = /needs the package postgres\. Run: (.*) postgres@3\n$/.exec(await says()) ?? [];
+			const copy = `--offline --ignore-scripts --install-links file:${join(root, "node_modules/postgres")}`;
+			await promisify(execFile)("sh", ["-c", `${command} ${copy}`], { cwd: tmpdir() });
+			assert.match(await says(), /nothing listens there/);
 		});
 	}
 });

@@ -6,6 +6,7 @@ import {
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
@@ -15,10 +16,10 @@ import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { bash, calls, host, mark, reloader, text, times } from "../harness/index.ts";
+import { cli, node } from "../harness/process.ts";
 import { defer, type Scope } from "../harness/wait.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const hostCli = join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
 const bin = (name: string): string => join(root, "node_modules/.bin", name);
 
 /** An empty project that has our packed tarball installed. */
@@ -34,7 +35,8 @@ async function run(file: string, args: readonly string[], options: { cwd?: strin
 
 before(async () => {
 	project = mkdtempSync(join(tmpdir(), "pi-package-"));
-	const packed = await run("npm", ["pack", "--loglevel=error", "--pack-destination", project], { cwd: root });
+	const options = ["--ignore-scripts=false", "--loglevel=error", "--pack-destination", project];
+	const packed = await run("npm", ["pack", ...options], { cwd: root });
 	tarball = join(project, packed.trim().split("\n").at(-1) ?? "");
 	writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
 	await run("npm", ["install", "--offline", "--loglevel=error", tarball]);
@@ -171,14 +173,14 @@ describe("pi installs it, is limited by it, and is as before when it is removed:
 	for (const [name, source] of Object.entries(sources)) {
 		test(name, async (t) => {
 			const pi = await host(t, endless);
-			const cli = (...args: string[]): Promise<string> => run(process.execPath, [hostCli, ...args], pi);
+			const call = (...args: string[]): Promise<string> => run(node, [cli, ...args], pi);
 			const prompt = ["--offline", "--no-session", "-p", "go"];
 			const before = readFileSync(join(pi.agentDir, "settings.json"), "utf8");
-			await cli("install", source());
-			await assert.rejects(cli(...prompt), { code: 53 });
+			await call("install", source());
+			await assert.rejects(call(...prompt), { code: 53 });
 			assert.equal(pi.model.requests.length, 2);
-			await cli("remove", source());
-			assert.equal(await cli(...prompt), "done\n");
+			await call("remove", source());
+			assert.equal(await call(...prompt), "done\n");
 			assert.deepEqual(settings(readFileSync(join(pi.agentDir, "settings.json"), "utf8")), settings(before));
 		});
 	}
@@ -239,8 +241,9 @@ describe("pi reloads after an update of the package", () => {
 		assert.equal(rpc.notifications.at(-1)?.message, before);
 		writeFileSync(bundle, change(readFileSync(bundle, "utf8")));
 		await rpc.prompt("/reload-now");
+		const { length } = rpc.notifications;
 		await rpc.prompt("/turn-limit wrap-up");
-		return rpc.notifications.at(-1)?.message;
+		return rpc.notifications.slice(length).at(-1)?.message;
 	}
 
 	test("and runs the new version", async (t) => {
@@ -249,6 +252,24 @@ describe("pi reloads after an update of the package", () => {
 
 	test("and goes on with the old one if the new one cannot be loaded", async (t) => {
 		assert.equal(await afterUpdate(t, () => "throw new Error('half an update');"), before);
+	});
+
+	test("and until then runs nothing that a file it no longer has would limit", async (t) => {
+		const folder = copied(t, installed());
+		const pi = await host(t, { ...endless, before: [folder], after: [reloader] });
+		const rpc = await pi.rpc({ answer: () => false });
+		const bundle = join(folder, "pi-turn-limit");
+		renameSync(bundle, join(folder, "gone"));
+		await rpc.prompt("/turn-limit day turns 1");
+		await rpc.prompt("go");
+		await rpc.settled();
+		assert.match(rpc.notifications.at(-1)?.message ?? "", /failed and stopped the run: .*Cannot find module/);
+		assert.equal(pi.model.requests.length, 0);
+		cpSync(join(folder, "gone"), bundle, { recursive: true });
+		await rpc.prompt("/reload-now");
+		await rpc.prompt("go");
+		await rpc.settled();
+		assert.equal(pi.model.requests.length, 1);
 	});
 });
 

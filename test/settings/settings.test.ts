@@ -89,6 +89,8 @@ describe("the other settings", () => {
 		["partialNote", "true", true, "on"],
 		["partialNote", "False", false, "off"],
 		["bell", "false", false, "off"],
+		["bell", "On", true, "on"],
+		["bell", "off", false, "off"],
 		["repeatsExcept", "poll", ["poll"], "poll"],
 		["repeatsExcept", "poll,", ["poll"], "poll"],
 		["repeatsExcept", "poll, wait", ["poll", "wait"], "poll, wait"],

@@ -71,7 +71,7 @@ test("a link stays a link, the file behind it keeps its mode, and nothing else i
 
 for (const [content, problem] of [
 	["{ maxTurns: 3", /JSON/],
-	["[]", /it holds \[\] where an object is expected/],
+	["[]", /it holds a list where an object is expected/],
 	['{ "session": 3 }', /session holds 3 where an object is expected/],
 	['{ "session": [] }', /session holds \[\] where an object is expected/],
 ] as const) {

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -24,6 +33,8 @@ interface Ended {
 class Clone {
 	readonly registry = new Registry([pi, jiti, node, tool]);
 	readonly folder = mkdtempSync(join(tmpdir(), "pi-setup-"));
+	/** Variables that differ from a person's usual ones. */
+	env: Record<string, string> = {};
 	readonly #t: TestContext;
 
 	constructor(t: TestContext) {
@@ -45,10 +56,12 @@ class Clone {
 		this.#write("scripts/hosts.json", table);
 	}
 
-	/** Writes manifest and lock file, with this as the only package. */
-	lock({ name, version, integrity }: Omit<Pack, "tarball">): void {
-		const manifest = { name: "clone", version: "1.0.0", type: "module", devDependencies: { [name]: version } };
-		const packages = { "": manifest, [`node_modules/${name}`]: { version, integrity, dev: true } };
+	/** Writes manifest and lock file, with this as the only package. If it has to be there, it wants a Node that nobody has. */
+	lock({ name, version, integrity }: Omit<Pack, "tarball">, kind = "dev"): void {
+		const manifest = { name: "clone", version: "1.0.0", type: "module", [`${kind}Dependencies`]: { [name]: version } };
+		const engines = kind === "optional" ? {} : { node: ">=99" };
+		const entry = { version, integrity, [kind]: true, bin: { [name]: `${name}.js` }, engines };
+		const packages = { "": manifest, [`node_modules/${name}`]: entry };
 		this.#write("package.json", manifest);
 		this.#write("package-lock.json", { name: "clone", version: "1.0.0", lockfileVersion: 3, requires: true, packages });
 	}
@@ -60,6 +73,7 @@ class Clone {
 			HOME: this.folder,
 			npm_config_registry: this.registry.url,
 			npm_config_cache: join(this.folder, "cache"),
+			...this.env,
 		};
 		const child = spawn(own, [join(this.folder, "scripts/setup.js"), ...args], {
 			cwd: this.folder,
@@ -136,9 +150,49 @@ test("with no registry in reach set-up says in one message what to do", async (t
 	assert.equal(code, 1);
 	assert.match(
 		stderr,
-		/ECONNREFUSED[^]*\nCheck the network and `npm config get registry`, then run the same command again\.\n$/,
+		/ECONNREFUSED[^]*\nCheck the network, proxies and `npm config get registry`, then run the same command again\.\n$/,
 	);
 	assert.equal(stderr.match(/Check the network/g)?.length, 1);
+	assert.deepEqual(fresh.list(".hosts"), []);
+});
+
+test("what npm is told for other projects changes nothing here", async (t) => {
+	const fresh = await clone(t);
+	for (const kind of ["dev", "optional"]) {
+		fresh.lock(tool, kind);
+		fresh.env = {
+			npm_config_omit: kind, // as NODE_ENV=production says for dev
+			npm_config_bin_links: "false",
+			npm_config_engine_strict: "true",
+			npm_config_pack_destination: tmpdir(),
+		};
+		assert.equal((await fresh.run("packages")).code, 0);
+		assert.deepEqual(fresh.list("node_modules/.bin"), ["tool"]);
+	}
+});
+
+test("a cache that npm cannot write is not taken for a network that fails", async (t) => {
+	const fresh = await clone(t);
+	fresh.env = { npm_config_cache: join(fresh.folder, "package.json/cache") };
+	const { code, stderr } = await fresh.run();
+	assert.equal(code, 1);
+	assert.match(
+		stderr,
+		/ENOTDIR[^]*\nSet npm_config_cache to a folder that you can write, then run the same command again\.\n$/,
+	);
+});
+
+test("without tar set-up says that it needs it", async (t) => {
+	const fresh = await clone(t);
+	fresh.env = { PATH: join(fresh.folder, "bin") };
+	mkdirSync(join(fresh.folder, "bin"));
+	for (const name of ["node", "npm"]) {
+		const path = execFileSync("/bin/sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
+		symlinkSync(path, join(fresh.folder, "bin", name));
+	}
+	const { code, stderr } = await fresh.run();
+	assert.equal(code, 1);
+	assert.match(stderr, /\nInstall tar, then run the same command again\.\n$/);
 	assert.deepEqual(fresh.list(".hosts"), []);
 });
 

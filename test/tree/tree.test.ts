@@ -145,7 +145,7 @@ test("status shows what the tree has spent, and its agents", async (t) => {
 	await rpc.prompt("/turn-limit");
 	const status = rpc.notifications.at(-1)?.message ?? "";
 	assert.match(status, /^tree turns +6 of 20 +PI_TURN_LIMIT_TREE_TURNS$/m);
-	assert.match(status, /^This tree: 0 agents alive, 3 ended\.$/m);
+	assert.match(status, /^Agents of this tree, with this one: 0 running, 3 ended\.$/m);
 	assert.doesNotMatch(status, /^day/m);
 });
 
