@@ -113,13 +113,13 @@ export function refusalsInARow({ phase }: State): number {
 	return phase.name === "stopped" ? phase.run.refusals + (phase.run.woken ?? 0) : 0;
 }
 
-/** Refusals in a row after which a host that can drops what would start yet another run. */
-const MOST_REFUSALS = 2;
+/** Refusals in a row after which a host that can drops the message that would start the next run. */
+const REFUSALS_TO_DROP = 2;
 
 /** Runs that nobody prompted were refused so often that the next one need not begin, if it is to be refused too. */
 export function isSpinning({ phase }: State): boolean {
 	const { prompted, refused = 0 } = phase as Partial<Idle>;
-	return prompted === false && refused >= MOST_REFUSALS;
+	return prompted === false && refused >= REFUSALS_TO_DROP;
 }
 
 /** Seconds to wait before the next refusal, so that an extension that wakes the agent cannot make it spin. */

@@ -12,7 +12,7 @@ import { save } from "./save.ts";
 import type { Session } from "./session.ts";
 import type { Agents } from "./membership.ts";
 import { look } from "./sharing.ts";
-import { next } from "./widget.ts";
+import { nextRunMeter } from "./widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, WORDS } from "./words.ts";
 
@@ -106,7 +106,7 @@ async function raise(session: Session, id: MeterId, by: number, ctx: Context): P
 		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
-	const max = bound(next(session.state, id));
+	const max = bound(nextRunMeter(session.state, id));
 	const isIdle = session.state.phase.name === "idle";
 	const ofNext = isOfRound(id) ? "in the next run's first round" : "in the next run's tree of agents";
 	const ofThis = isOfRound(id) ? "in this round" : within(id);

@@ -48,7 +48,7 @@ export default function (pi: Pi): void {
 		print: write,
 		columns: () => process.stdout.columns,
 		save: saveForUser,
-		hear: (report, ctx, role) => hear(report, ctx, role, pending),
+		onReport: (report, ctx, role) => printReport(report, ctx, role, pending),
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp: (session, ctx) => giveUp(session, ctx, pending),
 	});
@@ -86,7 +86,8 @@ class PendingLine {
 	}
 }
 
-function hear(report: Report, { mode, sessionManager }: Context, role: Role, pending: PendingLine): void {
+/** Writes the line and sets the exit code, where a script reads them. */
+function printReport(report: Report, { mode, sessionManager }: Context, role: Role, pending: PendingLine): void {
 	const { outcome, line, isInTranscript, isAnswered } = report;
 	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
 	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.

@@ -37,7 +37,8 @@ export interface Options {
 	readonly save?: (values: Place["values"]) => string;
 	/** Standard output, if it is ours to write. */
 	readonly print?: (text: string) => void;
-	readonly hear?: (report: Report, ctx: Context, role: Role) => void;
+	/** Called once per run with its end, unless that is repeated. */
+	readonly onReport?: (report: Report, ctx: Context, role: Role) => void;
 	/** The limits cannot be held on this host; ends the process if it must not run without them. */
 	readonly cannotGuard?: (ctx: Context) => void;
 	/** Refused runs come again and again: ends the process if that is ours to do. */

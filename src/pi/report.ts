@@ -27,7 +27,7 @@ export interface Report {
 export function report(
 	pi: Pick<Pi, "events" | "appendEntry">,
 	made: Report,
-	hear: (report: Report) => void,
+	onReport: (report: Report) => void,
 	ctx: Context,
 	/** The transcript shows the record, so a notification would say it twice. */
 	isRecordShown: boolean,
@@ -47,7 +47,7 @@ export function report(
 			if (isBroken(outcome)) ctx.ui.notify(brokenText(outcome), "error");
 			else if (notice !== undefined) ctx.ui.notify(notice + kept, isDeliberate(outcome) ? "info" : "error");
 		},
-		() => hear({ ...made, outcome }),
+		() => onReport({ ...made, outcome }),
 	].flatMap(attempt);
 	if (failures.length > 0) throw new Error(`The outcome could not be reported: ${failures.map(String).join("; ")}`);
 }

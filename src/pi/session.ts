@@ -26,7 +26,7 @@ import { isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
 /** Refusals in a row after which a script ends. */
-const MOST_REFUSALS = 3;
+const REFUSALS_TO_GIVE_UP = 3;
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
@@ -55,7 +55,7 @@ export class Session implements Guard {
 	hasBegun = false;
 	#ctx: Context | undefined;
 	readonly #isLoadedAtStart = isStarting();
-	/** So many have begun. */
+	/** How many have begun. */
 	runs = 0;
 
 	constructor(pi: Pi, options: Options) {
@@ -144,8 +144,8 @@ export class Session implements Guard {
 		leaveProcess(ctx.sessionManager);
 	}
 
-	/** A program may bind its UI late, so every run looks again for a person. */
-	async lookForPerson(ctx: Context): Promise<void> {
+	/** Before the first turn of a run. Looks again for a person, because a program may bind its UI late. */
+	async beginRun(ctx: Context): Promise<void> {
 		this.runs++;
 		announce(this);
 		const attended = this.#isAttended(ctx);
@@ -193,15 +193,15 @@ export class Session implements Guard {
 		}
 	}
 
-	/** The agent works, whatever dialog was open. */
-	works(): void {
+	/** A dialog may have stopped it, and the agent works again. */
+	resumeClock(): void {
 		const { name } = this.state.phase;
 		if (name === "running" || name === "finishing") this.clock.run();
 	}
 
 	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
 	async refuseTurn(ctx: Context): Promise<void> {
-		if (refusalsInARow(this.state) >= MOST_REFUSALS && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
+		if (refusalsInARow(this.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
 		await pause(pauseBeforeRefusal(this.state), [ctx.signal, this.#ended.signal]);
 		await perform(this, { type: "abort" }, ctx);
 	}

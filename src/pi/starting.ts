@@ -47,8 +47,8 @@ export class Starting {
 		return owed;
 	}
 
-	/** Pi is about to start a run; true if it is the one that the person's prompt starts. */
-	isPrompted(event: Events["before_agent_start"]): boolean {
+	/** Pi is about to start a run; true, once, if it is the one that the person's prompt starts. */
+	takePrompt(event: Events["before_agent_start"]): boolean {
 		const isPrompt = (event as { messageType?: string }).messageType !== "custom";
 		if (isPrompt && this.#interjected.has(event.prompt)) return false;
 		const isPersons = this.isPersons && isPrompt;
@@ -56,15 +56,15 @@ export class Starting {
 		return isPersons;
 	}
 
-	/** The run has begun; true if a person's slash command started it. */
-	begun(): boolean {
+	/** The run begins, so a prompt before it starts no other; true if a person's slash command started it. */
+	takeSlashCommand(): boolean {
 		this.isPersons = false;
 		this.#interjected.clear();
 		return this.#slashCommands.takeEntered();
 	}
 
-	/** The person's last word was that it ends: no slash command before that starts the next run. */
-	refused(): void {
+	/** The run was stopped at a limit: a slash command before that does not start the next one. */
+	forgetSlashCommand(): void {
 		this.#slashCommands.takeEntered();
 	}
 }

@@ -43,9 +43,9 @@ export function tell(session: Session, outcome: Outcome, ctx: Context): void {
 	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
 	const { attended } = state;
 	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued, attended };
-	const hear = (made: Report): void => options.hear?.(made, ctx, role);
-	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
-	else report(pi, made, hear, ctx, display.showsEntries);
+	const onReport = (made: Report): void => options.onReport?.(made, ctx, role);
+	if (ctx === DISPOSED) onReport({ ...made, outcome: publish(outcome) });
+	else report(pi, made, onReport, ctx, display.showsEntries);
 }
 
 /** The line about an outcome, with the place of the limit that acted. */

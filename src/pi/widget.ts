@@ -35,7 +35,7 @@ function isShown(id: MeterId, { limit, used }: Meter): boolean {
 
 /** The widget between runs: the start values of the next prompt. */
 export function idleWidget(state: State): readonly Part[] {
-	return widget({ ...state, meters: perMeter((id) => next(state, id)) });
+	return widget({ ...state, meters: perMeter((id) => nextRunMeter(state, id)) });
 }
 
 /** As one line without colour. */
@@ -73,8 +73,8 @@ export function fraction(id: MeterId, meter: Meter, between: string, spent: numb
 	return `${show(meter.used)}${between}${max === "unlimited" ? "∞" : show(max)}`;
 }
 
-/** Between runs as the next one finds it, with what was granted for it. */
-export function next({ phase, meters }: State, id: MeterId): Meter {
+/** The meter; between runs as the next run begins with it, grants included. */
+export function nextRunMeter({ phase, meters }: State, id: MeterId): Meter {
 	if (phase.name !== "idle" || !beginsWithRun(id)) return meters[id];
 	return { ...meters[id], used: 0, extra: phase.promised[id] };
 }
