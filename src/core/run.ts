@@ -2,7 +2,7 @@
 import { bound, type Meter, type Policy, refill } from "./limit.ts";
 import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
 import { NO_STREAK } from "./streak.ts";
-import { type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
+import { type Ending, type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
 import type { BusyStep, Effect, Step } from "./alphabet.ts";
 import {
 	type Active,
@@ -90,17 +90,20 @@ export function settle(state: State, phase: Exclude<Active, Asking>): Step {
 }
 
 function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
-	const { spent: counts, turn, advised } = phase.run;
-	const spent = { ...counts, advised: advised !== undefined };
-	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
+	const { run } = phase;
+	const { turn, advised } = run;
+	if (phase.name === "stopped") return outcomeBy(run, phase.verdict);
 	if (hasFailed(turn, "nothing", "message")) {
 		const { trip = {} } = { trip: undefined, ...phase };
-		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
+		return outcomeBy(run, { kind: "failed", by: "provider", message: turn.failed, ...trip });
 	}
-	if (phase.name === "finishing") return { ...spent, ...endOf(phase) };
-	return advised === undefined
-		? { ...spent, kind: "completed" }
-		: { ...spent, kind: "wrapped_up", ...trip(state, advised) };
+	if (phase.name === "finishing") return outcomeBy(run, endOf(phase));
+	if (advised === undefined) return outcomeBy(run, { kind: "completed" });
+	return outcomeBy(run, { kind: "wrapped_up", ...trip(state, advised) });
+}
+
+export function outcomeBy({ spent, advised }: Run, end: Ending | Verdict): Outcome {
+	return { ...spent, advised: advised !== undefined, ...end };
 }
 
 /** How the final pass ends, as it stands. */

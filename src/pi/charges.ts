@@ -1,6 +1,7 @@
 /** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
+import { PREFIX } from "../core/outcome.ts";
 import type { Assistant, Context } from "./host.ts";
 
 type Usage = Assistant["usage"];
@@ -57,6 +58,6 @@ function usageOf(entry: SessionEntry): Usage | undefined {
 
 /** A response that was requested: not the repetition of one that failed, nor one that a limit refused. */
 function isTurn(message: Message, before: Message | undefined): boolean {
-	if (message.role !== "assistant" || message.errorMessage?.startsWith("pi-turn-limit:")) return false;
+	if (message.role !== "assistant" || message.errorMessage?.startsWith(PREFIX)) return false;
 	return !(before?.role === "assistant" && before.stopReason === "error");
 }

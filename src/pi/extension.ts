@@ -7,7 +7,7 @@
 import { writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isBroken, stoppedByLimit } from "../core/outcome.ts";
+import { isBroken, PREFIX, stoppedByLimit } from "../core/outcome.ts";
 import { clip, quote } from "../core/text.ts";
 import { readBudget, takeAddress } from "../settings/budget.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/places.ts";
@@ -55,8 +55,7 @@ export default function (pi: Pi): void {
 }
 
 function log(text: string): void {
-	for (const line of text.split("\n"))
-		console.error(line.startsWith("pi-turn-limit:") ? line : `pi-turn-limit: ${line}`);
+	for (const line of text.split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
 }
 
 /** Print mode shows a line that stands in its very last message; any other line is ours to write. */

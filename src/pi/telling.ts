@@ -1,6 +1,6 @@
 /** Tells everybody how a run ended, once. */
 import { isShared, kindOf } from "../core/meters.ts";
-import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
+import { line, type Outcome, PREFIX, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import { type Context, DISPOSED } from "./host.ts";
 import { report, type Report } from "./report.ts";
 import type { Session } from "./session.ts";
@@ -58,5 +58,5 @@ export function lineOf({ settings, role, telling }: Session, outcome: Outcome): 
 function memberLine({ meter }: Trip): string {
 	const { many, title } = kindOf(meter);
 	const limit = isShared(meter) ? title.toLowerCase() : `limit of ${many}`;
-	return `pi-turn-limit: the ${limit} stopped this subagent before it gave an answer.`;
+	return `${PREFIX} the ${limit} stopped this subagent before it gave an answer.`;
 }
