@@ -170,7 +170,7 @@ function validate(options: TurnLimitOptions): { values: Place["values"]; policie
 		}
 		if (key === undefined) {
 			const known = [...Object.keys(OPTIONS), ...Object.keys(OTHERS)].join(", ");
-			throw new TypeError(`There is no option ${quote(option)}; known are ${known}.`);
+			throw new TypeError(`turnLimit(): unknown option ${quote(option)}. Known options: ${known}.`);
 		}
 		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;
 		const id = meterOf(key);

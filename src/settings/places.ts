@@ -64,7 +64,7 @@ export function fromFile(path: string, shownAs: string): Found {
 		const content = flat(readObject(path));
 		const unknown = Object.keys(content).filter((key) => !OTHERS.includes(key) && !READ.includes(key as Key));
 		const names = clip(unknown.map(quote).join(", "), 160);
-		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${[...READ, BUDGET].join(", ")}.`;
+		const problem = `${shownAs}: ignoring unknown keys: ${names}. Known keys: ${[...READ, BUDGET].join(", ")}.`;
 		return found(
 			pick((key) => content[key]),
 			unknown.length === 0 ? [] : [problem],
@@ -72,7 +72,7 @@ export function fromFile(path: string, shownAs: string): Found {
 		);
 	} catch (error) {
 		const why = clip(error instanceof Error ? error.message : String(error), 160);
-		return found({}, [`${shownAs} is ignored: ${why}. The other places and the defaults apply.`]);
+		return found({}, [`${shownAs}: ${why}. Using the other places and the defaults.`]);
 	}
 }
 
@@ -88,7 +88,7 @@ function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<strin
 /** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
 	const content = parse(readText(path));
-	if (!isObject(content)) throw new Error(`it holds ${typeName(content)} where an object is expected`);
+	if (!isObject(content)) throw new Error(`expected an object, got ${typeName(content)}`);
 	return content;
 }
 
@@ -98,8 +98,8 @@ export function readText(path: string): string {
 	// A link to nowhere is not a missing file.
 	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return "{}";
 	const stats = statSync(path);
-	if (!stats.isFile()) throw new Error("it is not a file");
-	if (stats.size > MAX_BYTES) throw new Error(`it has ${stats.size} bytes, more than ${MAX_BYTES}`);
+	if (!stats.isFile()) throw new Error("expected a regular file");
+	if (stats.size > MAX_BYTES) throw new Error(`expected at most ${MAX_BYTES} bytes, got ${stats.size}`);
 	return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
 }
 
@@ -138,7 +138,7 @@ export function fromMemory(entries: readonly unknown[]): {
 	const read = entries.map(readMemory);
 	const damaged = read.filter((values) => values === undefined).length;
 	const values = read.findLast((values) => values !== undefined) ?? {};
-	const problem = `${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} in this session ignored.`;
+	const problem = `Ignoring ${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} of this session.`;
 	return { values, problems: damaged === 0 ? [] : [problem] };
 }
 
