@@ -74,7 +74,7 @@ function unanswered(state: State, { meter, unreachable }: Asking): Verdict {
 	return { kind: "declined", answered: false, ...trip(state, meter) };
 }
 
-/** What the breaker needs cannot be used. */
+/** The ledger, without which the breaker cannot decide, cannot be used. */
 export function brokenBy(message: string): Verdict {
 	return { kind: "failed", by: "breaker", message };
 }
@@ -106,7 +106,7 @@ export function outcomeBy({ spent, advised }: Run, end: Ending | Verdict): Outco
 	return { ...spent, advised: advised !== undefined, ...end };
 }
 
-/** How the final pass ends, as it stands. */
+/** The verdict if the final pass ended now. */
 export function endOf({ concluded, trip }: Finishing): Verdict {
 	return concluded ? { kind: "synthesized", ...trip } : { kind: "exhausted", ...trip };
 }

@@ -37,7 +37,7 @@ export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, numb
 	return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-/** What the entries of a session report, for the meters that count over all of it. */
+/** Sums up the entries of a session, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
 	const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 	const turns = messages.filter((message, i) => isTurn(message, messages[i - 1])).length;

@@ -16,7 +16,7 @@ export interface Guard {
 const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
 const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
 
-/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us without a word. */
+/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us silently. */
 export function claim(session: object, guard: Guard): string | undefined {
 	const present = shared.guards.get(session);
 	if (present !== undefined && present !== guard) {

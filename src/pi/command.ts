@@ -20,7 +20,7 @@ const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
 
 export const DESCRIPTION = "Show or set the limits of a run";
 
-/** Executes what stands behind `/turn-limit`, also several such lines that were pasted as one. A mistake is named and changes nothing. */
+/** Executes the text after `/turn-limit`, also several such lines that were pasted as one. Reports a mistake and changes nothing. */
 export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
 	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
 	if (!more.every((line) => COMMAND.test(line)))

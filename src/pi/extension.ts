@@ -58,7 +58,7 @@ function log(text: string): void {
 	for (const line of text.split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
 }
 
-/** Print mode shows a line that stands in its very last message; any other line is ours to write. */
+/** A line that print mode may show itself, because its last message carries it; otherwise we write it. */
 class PendingLine {
 	#write: (() => void) | undefined;
 
@@ -78,7 +78,7 @@ class PendingLine {
 		this.#write = write;
 	}
 
-	/** Another prompt, or the end: pi will not show it any more. */
+	/** Another prompt or the end follows, so pi no longer shows it. */
 	flush(): void {
 		this.#write?.();
 		this.#write = undefined;
@@ -112,7 +112,7 @@ function exitWith(code: number): void {
 	});
 }
 
-/** Something wakes the agent for ever: the script ends with its answer, its line and its code; a member's answer is a success. */
+/** An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is a success. */
 async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
 	const { role, telling } = session;
 	const { mode } = ctx;
@@ -139,7 +139,7 @@ function write(text: string): void {
 	}
 }
 
-/** A limit that was asked for at this start cannot be held, and nobody can be told in time. */
+/** Ends a script whose flags or variables set a limit that cannot be enforced. */
 function refuseToRun(pi: Pi, { hasUI }: Context): void {
 	const asked = [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env)];
 	const isAsked = asked.some(({ values }) =>

@@ -6,7 +6,7 @@ import { type Assistant, type Context, finalTextIn, withNote } from "./host.ts";
 import type { Session } from "./session.ts";
 import { lineOf } from "./telling.ts";
 
-/** Hears what a reply means for the run, and gives another one in its place if it has to. */
+/** Reports a reply to the core; returns the message that replaces it, if one has to. */
 export async function replied(session: Session, message: Assistant, ctx: Context) {
 	session.turn.replied(message);
 	const { stopReason, errorMessage } = message;
@@ -27,7 +27,7 @@ export async function replied(session: Session, message: Assistant, ctx: Context
 
 /**
  * The message that was never requested, with our reason in place of pi's; undefined if we did not stop the run.
- * Whoever reads a script's or a member's last message finds the answer there if the model has given one.
+ * In a script or a member it repeats the model's last answer, because only the last message is read.
  */
 function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {
 	const { phase } = session.state;

@@ -1,4 +1,4 @@
-/** Reports the end of a run to everybody. */
+/** Reports the end of a run: event, entry, notification, callback. */
 import { kindOf } from "../core/meters.ts";
 import { brokenText, isBroken, limitActed, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import type { Context, Pi } from "./host.ts";

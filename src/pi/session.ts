@@ -45,7 +45,7 @@ export class Session implements Guard {
 	turn = new Turn();
 	question: OpenQuestion | undefined;
 	role: Role = { isMember: false, ownsProcess: false };
-	/** `off`: another copy guards the session, or it has ended. `unable`: nobody holds our limits, so every run is aborted. */
+	/** `off`: another copy guards the session, or it has ended. `unable`: the limits cannot be enforced, so every run is aborted. */
 	duty: "guard" | "off" | "unable" = "guard";
 	/** Why it is `unable`. */
 	whyNot: string | undefined;
@@ -77,7 +77,7 @@ export class Session implements Guard {
 
 	// Coming and going
 
-	/** At the first event of the session, whichever it is; `reason`: of a `session_start`. */
+	/** At the first event of the session, of any type; `reason`: that of `session_start`, if it is the first. */
 	begin(ctx: Context, reason?: string): Promise<void> {
 		return (this.#begun ??= this.#begin(ctx, reason).then(
 			() => void (this.hasBegun = true),
@@ -128,7 +128,7 @@ export class Session implements Guard {
 		this.duty = "off";
 	}
 
-	/** Pi reloads its extensions: events that still reach this instance wait for the next. */
+	/** Pi reloads its extensions: events that still reach this instance wait for the next instance. */
 	leave({ sessionManager }: Context): void {
 		release(sessionManager);
 		this.handover.leave(sessionManager.getSessionId(), this, () => this.question?.close());
@@ -167,7 +167,7 @@ export class Session implements Guard {
 
 	// The core: commit the state, then carry out the effects, in order
 
-	/** A promise only where there is something to wait for. */
+	/** Returns a promise only if it has to wait. */
 	step(event: Event, ctx: Context): Promise<void> | undefined {
 		const [next, effects] = transition(this.state, event);
 		return commit(this, next, effects, ctx);
@@ -187,7 +187,7 @@ export class Session implements Guard {
 			if (decision !== "wait") return decision;
 			// The commit above has awaited the ledger, or a question that this request opened.
 			if (effects.length > 0) continue;
-			// Others opened it.
+			// Another request opened it.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
 			await this.question.reply;
 		}
@@ -206,12 +206,12 @@ export class Session implements Guard {
 		await perform(this, { type: "abort" }, ctx);
 	}
 
-	/** True if a run that nobody has prompted would be refused, as several have been: pi need not even begin it. */
+	/** True if several runs that nobody prompted were refused and the next would be too, so pi need not begin it. */
 	drops(): boolean {
 		return isSpinning(this.state) && decide(this.state, { type: "turn_requested" })[1] === "abort";
 	}
 
-	/** We failed where we should decide: the run stops, whatever else cannot be done any more. `isTurn`: it may be the first. */
+	/** A handler threw, so the run stops. `isTurn`: the handler of `turn_start`, so the run may not have begun yet. */
 	fail(error: unknown, isTurn: boolean): void {
 		const begun = isTurn ? start(this.state) : this.state;
 		const [next, effects] = transition(begun, { type: "broke", message: String(error) });

@@ -9,9 +9,9 @@ export class Starting {
 	readonly #slashCommands: SlashCommands;
 	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
 	isPersons = false;
-	/** What other extensions have sent since then: theirs is not the run that the person starts. */
+	/** Prompts that other extensions have sent since then: the person does not start their runs. */
 	readonly #interjected = new Set<string>();
-	/** Of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
+	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
 	#owed: Charged;
 
 	constructor(pi: Pi) {
@@ -26,7 +26,7 @@ export class Starting {
 		this.#slashCommands.stop();
 	}
 
-	/** A message that no run is to take in. */
+	/** A message arrived that goes into no running run. */
 	heard({ source, text }: Events["input"]): void {
 		if (source === "extension") {
 			this.#interjected.add(text);

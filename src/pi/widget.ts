@@ -38,12 +38,12 @@ export function idleWidget(state: State): readonly Part[] {
 	return widget({ ...state, meters: perMeter((id) => nextRunMeter(state, id)) });
 }
 
-/** As one line without colour. */
+/** The parts as one line without colour. */
 export function plain(parts: readonly Part[]): string {
 	return parts.map(({ text }) => text).join(SEPARATOR);
 }
 
-/** As lines of at most `width` columns. Our texts have no wide letters. */
+/** The parts as lines of at most `width` columns. Our texts have no wide letters. */
 export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: number): string[] {
 	const room = Math.max(1, width - 2);
 	const lines: { length: number; text: string }[] = [];
@@ -58,7 +58,7 @@ export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: nu
 	return lines.map(({ text }) => text);
 }
 
-/** Error from the last turn on, or at the amount. At a limit of 0 the question says all there is to say. */
+/** `error` once the limit is reached. Always `normal` at a limit of 0, because every request is asked about. */
 function levelOf(meter: Meter): Part["level"] {
 	const max = toNumber(bound(meter));
 	if (max === 0 || meter.used < max * WARNS_AT) return "normal";

@@ -1,17 +1,17 @@
-/** Reads the places where settings stand: flags, environment, files, the session's own entries. */
+/** Reads settings from flags, environment, files and the session's own entries. */
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { clip, quote } from "../core/text.ts";
 import type { Place } from "./resolve.ts";
 import { type Key, KEYS, SETTINGS } from "./settings.ts";
 
-/** In a file: the budget of a fleet. */
+/** The key of a fleet's budget in a file. */
 export const BUDGET = "budget";
 
 /** A settings file is a handful of lines; anything much larger is not one. */
 const MAX_BYTES = 64 * 1024;
 
-/** Of the session's memory. */
+/** The version of the session's memory. */
 const VERSION = 1;
 
 /** A fleet's budget is an object of its own, read as a whole (budget.ts). */
@@ -20,7 +20,7 @@ const READ: readonly Key[] = KEYS.filter((key) => !key.startsWith(`${BUDGET}.`))
 /** Objects in a file that hold settings. */
 const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.split(".")[0]));
 
-/** Others read these. */
+/** Keys that are not read here. */
 const OTHERS = ["$schema", BUDGET];
 
 export type Values = Place["values"];
@@ -29,7 +29,7 @@ export type Values = Place["values"];
 export interface Found {
 	readonly place: Place;
 	readonly problems: readonly string[];
-	/** Others read it. */
+	/** `budget.ts` reads it. */
 	readonly hasBudget: boolean;
 }
 
@@ -76,7 +76,7 @@ export function fromFile(path: string, shownAs: string): Found {
 	}
 }
 
-/** With the values of inner objects beside the others: `session.maxCost`. */
+/** Flattens inner objects: `session.maxCost`. */
 function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
 	const inner = ([key, value]: [string, unknown]): [string, unknown][] =>
 		SCOPES.has(key) && isObject(value)
