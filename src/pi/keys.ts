@@ -124,7 +124,7 @@ function readText(kit: Kit, data: string): string | undefined {
 }
 
 /** Something to do once no key has come for a while. */
-export class Pause {
+export class Quiet {
 	#timer: NodeJS.Timeout | undefined;
 	#poll: NodeJS.Immediate | undefined;
 
