@@ -195,6 +195,12 @@ for (const meter of HERE.filter((id) => kindOf(id).of === "turns")) {
 	});
 }
 
+test("a real session fails as the spec says where every repetition of a turn fails, which chance seldom brings", async () => {
+	const failures = Array.from({ length: RETRIES + 1 }, () => ({ type: "turn_failed", message: "overloaded" }) as const);
+	await compare(false, [], [{ type: "prompted" }, ...failures]);
+	assert.ok(seen.has("failed"));
+});
+
 test("in doing so every question is asked, every message given, every outcome reached", () => {
 	const lines = [...seen].filter((line) => !/^turn \w+ /.test(line)).sort();
 	assert.deepEqual(
