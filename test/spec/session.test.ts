@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { transition } from "../../src/core/breaker.ts";
-import { kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { isShared, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { POLICIES } from "../../src/core/limit.ts";
 import type { Event } from "../../src/core/alphabet.ts";
 import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
@@ -192,6 +192,12 @@ for (const meter of HERE.filter((id) => kindOf(id).of === "turns")) {
 			{ type: "turn_ended", goesOn: true },
 			...turns,
 		]);
+	});
+}
+
+for (const meter of HERE.filter(isShared)) {
+	test(`a real session that is aborted before its first turn does not wait for the ledger about ${meter}, which chance seldom brings`, async () => {
+		await compare(false, [{ type: "limit_set", meter, max: 0 }], [{ type: "prompted" }, { type: "interrupted" }]);
 	});
 }
 
