@@ -102,12 +102,12 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	let last: Report | undefined;
 
 	const extension = (pi: Pi): void => {
-		const hear = (report: Report): void => {
+		const onReport = (report: Report): void => {
 			last = report;
 			options.onOutcome?.(report.outcome);
 		};
 		const role = (): Role | undefined => options.parent && memberOf(options.parent);
-		sessions.push(new Session(pi, { rank: "program", places, policies, budget, grace, wrapUpMessage, hear, role }));
+		sessions.push(new Session(pi, { rank: "program", places, policies, budget, grace, wrapUpMessage, onReport, role }));
 	};
 	SESSIONS.set(extension, sessions);
 	return Object.assign(extension, {
@@ -170,7 +170,7 @@ function validate(options: TurnLimitOptions): { values: Place["values"]; policie
 		}
 		if (key === undefined) {
 			const known = [...Object.keys(OPTIONS), ...Object.keys(OTHERS)].join(", ");
-			throw new TypeError(`There is no option ${quote(option)}; known are ${known}.`);
+			throw new TypeError(`turnLimit(): unknown option ${quote(option)}. Known options: ${known}.`);
 		}
 		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;
 		const id = meterOf(key);

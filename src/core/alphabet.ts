@@ -1,10 +1,10 @@
-/** What the breaker hears, decides and asks for. */
+/** The breaker's requests, decisions, events and effects. */
 import type { Policy } from "./limit.ts";
 import type { AmountId, Call, Max, MeterId, PerMeter } from "./meters.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Busy, State } from "./state.ts";
 
-/** A person's word on a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
+/** A person's answer to a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
 export type Answer = "yes" | "wrap_up" | "no" | "none";
 
 /**
@@ -18,9 +18,8 @@ export type Request =
 	{ readonly type: "turn_requested" } | { readonly type: "tool_call_requested"; readonly call: Call };
 
 /**
- * The gate's word on one request. `wait`: make the request again once the open question is closed, or
- * the ledger has answered. `refuse`: give
- * the tool call an error result. `abort`: stop the run.
+ * The answer to one request. `wait`: make the request again once the open question is closed, or the ledger has
+ * answered. `refuse`: give the tool call an error result. `abort`: stop the run.
  */
 export type Decision = "admit" | "wait" | "refuse" | "abort";
 
@@ -40,7 +39,7 @@ export type Event =
 	| { readonly type: "message_entered" }
 	/** Amounts that became known. */
 	| { readonly type: "charged"; readonly amounts: Readonly<Partial<Record<AmountId, number>>> }
-	/** What meters have counted before this breaker, told between runs: a session that is resumed has spent something. */
+	/** Counts from before this breaker was made, because a resumed session has spent something. Between runs only. */
 	| { readonly type: "counted"; readonly used: Readonly<Partial<PerMeter<number>>> }
 	/** The ledger holds room for the next turn in every shared limit. */
 	| { readonly type: "held"; readonly balances: Balances }
@@ -48,7 +47,7 @@ export type Event =
 	| { readonly type: "filled"; readonly meter: MeterId; readonly balances: Balances }
 	/** The ledger cannot be used. */
 	| { readonly type: "unreachable"; readonly message: string }
-	/** What the ledger says of shared meters. */
+	/** The ledger has reported shared meters. */
 	| { readonly type: "balanced"; readonly balances: Balances }
 	/** An amount reached its limit while a turn or a call is under way, and the host could cut that off. */
 	| { readonly type: "ran_out"; readonly meter: MeterId }

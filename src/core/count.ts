@@ -4,7 +4,7 @@ import { type Call, concerns, type Gate, kindOf, type MeterId, perMeter, perRunM
 import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
 import { extend, NO_STREAK, repetitions } from "./streak.ts";
 
-/** True if the limit of the meter has a say in this request. */
+/** True if the limit of the meter is checked for this request. */
 export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call | undefined): boolean {
 	return concerns(id, gate, call) && !(isExempt(state, call) && id === "repeats");
 }

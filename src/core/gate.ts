@@ -49,7 +49,7 @@ export function requestTurn(state: Busy): Ruling {
 	}
 }
 
-/** A shared limit has a say in every turn. */
+/** True if a shared limit is set: the ledger is asked before every turn. */
 export function isSharing({ meters }: State): boolean {
 	return SHARED.some((id) => isLimited(meters[id]));
 }
@@ -188,12 +188,12 @@ export function isBarred({ woken, spent }: Run): boolean {
 	return woken !== undefined && spent.turns === 0;
 }
 
-/** Somebody can be asked, and can grant more. */
+/** True if somebody can be asked, and can grant more. */
 function canAsk(state: State, run: Run, id: MeterId): boolean {
 	return state.attended && !isBarred(run) && canGrant(state, id);
 }
 
-/** The root of a tree grants what its agents share, and nobody here what a fleet shares. */
+/** False for a shared limit in a member, because only the root raises it, and for a fleet's budget everywhere. */
 export function canGrant({ isMember }: State, id: MeterId): boolean {
 	return !isShared(id) || (!isMember && kindOf(id).scope !== "budget");
 }

@@ -12,7 +12,7 @@ export interface Limit {
 	readonly policy: Policy;
 }
 
-/** What the current round, or the wider scope of the limit, has spent of it. */
+/** A limit, and the amount that its round or its wider scope has spent. */
 export interface Meter {
 	readonly limit: Limit;
 	readonly used: number;
@@ -51,7 +51,7 @@ export function isLimited({ limit }: Meter): boolean {
 	return limit.max !== "unlimited";
 }
 
-/** Only the ledger knows what others spend, and nobody asks it about what is not limited. */
+/** False for a shared meter without a limit: only the ledger knows its count, and we ask it only about limits. */
 export function isCounted(id: MeterId, meter: Meter): boolean {
 	return !isShared(id) || isLimited(meter);
 }
@@ -67,7 +67,7 @@ export function read(meter: Meter): Reading {
 	return { used: meter.used, limit, remaining, policy: meter.limit.policy };
 }
 
-/** From unlimited to a number the count of a round restarts; from one number to another it stays. */
+/** True if the count of a round restarts: only if the limit changes from unlimited to a number. */
 export function startsAfresh(id: MeterId, { limit }: Meter, max: Max): boolean {
 	return isOfRound(id) && limit.max === "unlimited" && max !== "unlimited";
 }
@@ -90,7 +90,7 @@ export function refill(id: MeterId, meter: Meter, extra: number): Meter {
 	return beginsWithRun(id) ? { ...meter, used: 0, extra } : meter;
 }
 
-/** What a yes buys: as much again, or a tenth of a limit that no prompt refills. */
+/** The amount that a yes grants: as much again, or a tenth of a limit that no prompt refills. */
 export function grant(id: MeterId, { limit }: Meter): Max {
 	return isOfRound(id) ? limit.max : Math.max(1, Math.ceil(toNumber(limit.max) / 10));
 }
@@ -100,23 +100,23 @@ export function grantMore(id: MeterId, meter: Meter): Meter {
 	return isOfRound(id) ? refill(id, meter, 0) : raise(meter, toNumber(grant(id, meter)));
 }
 
-/** The ledger's last word on a limited meter; `cap` is the limit with all that was granted. */
+/** The meter as the ledger reported it last; `cap` is the limit with all that was granted. */
 export function balance({ limit }: Meter, { used, cap }: { readonly used: number; readonly cap: number }): Meter {
 	return { limit, used, extra: cap - toNumber(limit.max) };
 }
 
-/** A new count begins with every run that a person starts. A member's tree goes on; the ledger says so before its first turn. */
+/** True if a new count begins with every run that a person starts. For a member's tree the ledger corrects that before the first turn. */
 export function beginsWithRun(id: MeterId): boolean {
 	return isOfRound(id) || kindOf(id).scope === "tree";
 }
 
-/** Its count ends with the round. */
+/** True if the count ends with the round. */
 export function isOfRound(id: MeterId): boolean {
 	return kindOf(id).scope === "round";
 }
 
 /**
- * What may be spent before the wrap-up is due: for turns the bound minus `grace`, but at least one turn; for an
+ * The amount from which on the wrap-up is due: for turns the bound minus `grace`, but at least one turn; for an
  * amount nine tenths of the bound. None without a bound, for a bound that leaves no room, for a grace of 0, and
  * for calls, which a wrap-up cannot save.
  */

@@ -20,7 +20,7 @@ export interface Row extends MeterKind {
  * - `toolCalls`: calls that were let through, those made by other tools included. Not counted: refused calls.
  * - `cost`: US dollars as the host reports them, of responses, tools and compactions. A lower bound.
  * - `tokens`: fresh ones: input, output, written to the cache. What is read from the cache is free.
- * - `time`: milliseconds in which the agent worked. Not counted: while a person is asked, by anybody.
+ * - `time`: milliseconds in which the agent worked. Not counted: while a dialog asks the person.
  * - `repeats`: how often a call, or a cycle of two or three calls, came in a row. Refused calls count.
  */
 const ROUND = {
@@ -170,7 +170,7 @@ function widthOf(id: MeterId): number {
 	return WIDTHS.indexOf(kindOf(id).scope);
 }
 
-/** Others spend of it too, so it is counted in the ledger; the breaker knows what the ledger told last. */
+/** True if other agents spend of it too. The ledger counts it; the breaker has the last count that it reported. */
 export function isShared(id: MeterId): boolean {
 	return widthOf(id) > WIDTHS.indexOf("session");
 }

@@ -29,7 +29,7 @@ export type Verdict =
 	| ({ readonly kind: "failed"; readonly by: "provider" | "breaker"; readonly message: string } & Partial<Trip>);
 
 /** The end of a run that ended by itself. */
-type Ending =
+export type Ending =
 	| { readonly kind: "completed" }
 	/** After the wrap-up. */
 	| ({ readonly kind: "wrapped_up" } & Trip);
@@ -71,6 +71,9 @@ export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
 	return shown.map((id) => amount(id, spent[id])).join(", ");
 }
 
+/** Every line of ours begins with it, also as the reason of a message that pi makes up after a stop. */
+export const PREFIX = "pi-turn-limit:";
+
 /** One line for logs, if a limit or the breaker acted: the kind, the limit, where it was set, what was spent. */
 export function line(outcome: Outcome, source: (id: MeterId) => string): string | undefined {
 	if (isBroken(outcome)) return brokenText(outcome);
@@ -80,7 +83,7 @@ export function line(outcome: Outcome, source: (id: MeterId) => string): string 
 		? ` at the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})`
 		: after;
 	const cut = "cut" in outcome ? ", which cut off what was under way" : "";
-	return `pi-turn-limit: ${outcome.kind}${where}${cut}; spent: ${spentText(outcome, hasTrip(outcome) ? outcome.meter : undefined)}.`;
+	return `${PREFIX} ${outcome.kind}${where}${cut}; spent: ${spentText(outcome, hasTrip(outcome) ? outcome.meter : undefined)}.`;
 }
 
 function hasTrip(outcome: Outcome): outcome is Outcome & Trip {
@@ -88,5 +91,5 @@ function hasTrip(outcome: Outcome): outcome is Outcome & Trip {
 }
 
 export function brokenText({ message }: { readonly message: string }): string {
-	return `pi-turn-limit: failed and stopped the run: ${clip(message, 300)}`;
+	return `${PREFIX} failed and stopped the run: ${clip(message, 300)}`;
 }

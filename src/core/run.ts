@@ -2,7 +2,7 @@
 import { bound, type Meter, type Policy, refill } from "./limit.ts";
 import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
 import { NO_STREAK } from "./streak.ts";
-import { type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
+import { type Ending, type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
 import type { BusyStep, Effect, Step } from "./alphabet.ts";
 import {
 	type Active,
@@ -74,7 +74,7 @@ function unanswered(state: State, { meter, unreachable }: Asking): Verdict {
 	return { kind: "declined", answered: false, ...trip(state, meter) };
 }
 
-/** What the breaker needs cannot be used. */
+/** The ledger, without which the breaker cannot decide, cannot be used. */
 export function brokenBy(message: string): Verdict {
 	return { kind: "failed", by: "breaker", message };
 }
@@ -90,20 +90,23 @@ export function settle(state: State, phase: Exclude<Active, Asking>): Step {
 }
 
 function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
-	const { spent: counts, turn, advised } = phase.run;
-	const spent = { ...counts, advised: advised !== undefined };
-	if (phase.name === "stopped") return { ...spent, ...phase.verdict };
+	const { run } = phase;
+	const { turn, advised } = run;
+	if (phase.name === "stopped") return outcomeBy(run, phase.verdict);
 	if (hasFailed(turn, "nothing", "message")) {
 		const { trip = {} } = { trip: undefined, ...phase };
-		return { ...spent, kind: "failed", by: "provider", message: turn.failed, ...trip };
+		return outcomeBy(run, { kind: "failed", by: "provider", message: turn.failed, ...trip });
 	}
-	if (phase.name === "finishing") return { ...spent, ...endOf(phase) };
-	return advised === undefined
-		? { ...spent, kind: "completed" }
-		: { ...spent, kind: "wrapped_up", ...trip(state, advised) };
+	if (phase.name === "finishing") return outcomeBy(run, endOf(phase));
+	if (advised === undefined) return outcomeBy(run, { kind: "completed" });
+	return outcomeBy(run, { kind: "wrapped_up", ...trip(state, advised) });
 }
 
-/** How the final pass ends, as it stands. */
+export function outcomeBy({ spent, advised }: Run, end: Ending | Verdict): Outcome {
+	return { ...spent, advised: advised !== undefined, ...end };
+}
+
+/** The verdict if the final pass ended now. */
 export function endOf({ concluded, trip }: Finishing): Verdict {
 	return concluded ? { kind: "synthesized", ...trip } : { kind: "exhausted", ...trip };
 }
@@ -113,13 +116,13 @@ export function refusalsInARow({ phase }: State): number {
 	return phase.name === "stopped" ? phase.run.refusals + (phase.run.woken ?? 0) : 0;
 }
 
-/** Refusals in a row after which a host that can drops what would start yet another run. */
-const MOST_REFUSALS = 2;
+/** Refusals in a row after which a host that can drops the message that would start the next run. */
+const REFUSALS_TO_DROP = 2;
 
 /** Runs that nobody prompted were refused so often that the next one need not begin, if it is to be refused too. */
 export function isSpinning({ phase }: State): boolean {
 	const { prompted, refused = 0 } = phase as Partial<Idle>;
-	return prompted === false && refused >= MOST_REFUSALS;
+	return prompted === false && refused >= REFUSALS_TO_DROP;
 }
 
 /** Seconds to wait before the next refusal, so that an extension that wakes the agent cannot make it spin. */

@@ -1,9 +1,9 @@
-/** What limits count over, in words. */
+/** The scopes of limits, in words. */
 import type { Scope } from "./kind.ts";
 
 export interface ScopeWords {
 	readonly about: string;
-	/** Behind "spent" and "left", and behind "a budget". */
+	/** Follows "spent" and "left": in this run. */
 	readonly in: string;
 	readonly for: string;
 }
@@ -33,7 +33,7 @@ export const SCOPES: Readonly<Record<Scope, ScopeWords>> = {
 	},
 };
 
-/** Those that only some meters have. */
+/** The scopes that only some meters have. */
 export type WiderScope = Exclude<Scope, "round">;
 
 export const WIDER_SCOPES = Object.keys(SCOPES).filter((scope) => scope !== "round") as readonly WiderScope[];

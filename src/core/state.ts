@@ -1,4 +1,4 @@
-/** What the breaker remembers. */
+/** The breaker's state. */
 import { type Limit, type Meter, meter } from "./limit.ts";
 import { type Call, type Gate, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import type { Spent, Trip, Verdict } from "./outcome.ts";

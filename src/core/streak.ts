@@ -12,7 +12,7 @@ export interface Streak {
 
 export const NO_STREAK: Streak = { recent: [], same: [0, 0, 0], warned: "no" };
 
-/** One call more. */
+/** Adds a call. */
 export function extend({ recent, same, warned }: Streak, call: Call): Streak {
 	const key = JSON.stringify([call.tool, sorted(call.input)]);
 	const next = same.map((times, i) => (recent[i] === key ? times + 1 : 0));

@@ -1,15 +1,15 @@
-/** What a meter is counted in, how people write it and how it is shown. Inside, every amount is a whole number. */
+/** Units of meters: how people write an amount and how it is shown. The core counts whole numbers. */
 export interface Unit {
 	/** A value of a file or a program as the core counts it; undefined if it is none. */
 	readonly read: (value: unknown) => number | undefined;
 	/** The counted value as files and programs write it. */
 	readonly write: (counted: number) => number;
-	/** What a person typed, as a value that `read` takes; anything else stays as it is. */
+	/** Turns typed text into a value that `read` takes; leaves any other text as it is. */
 	readonly parse: (text: string) => unknown;
 	/** For error messages: "expected …". */
 	readonly expected: string;
 	readonly show: (counted: number) => string;
-	/** What `read` takes, as JSON schema. */
+	/** The values that `read` takes, as JSON schema. */
 	readonly schema: readonly object[];
 }
 
@@ -60,7 +60,7 @@ export const DOLLARS: Unit = {
 	expected: "dollars such as 2.50 or $2.50",
 	show: (counted) => {
 		const dollars = counted / MILLION;
-		// Of less than a cent the digits that tell something.
+		// Two significant digits, because two decimals say too little below a cent.
 		return `$${counted > 0 && counted <= BELOW_CENT ? Number(dollars.toPrecision(2)) : dollars.toFixed(2)}`;
 	},
 	schema: [
@@ -89,7 +89,7 @@ export const TOKENS: Unit = {
 	expected: "tokens such as 500000, 500k or 1.5M",
 	show: (counted) => {
 		if (counted < 1000) return String(counted);
-		// What would round to 1000k is 1M.
+		// From here on an amount would round to 1000k, so it is shown as 1M.
 		return counted < 999_500 ? `${rounded(counted / 1000)}k` : `${rounded(counted / MILLION)}M`;
 	},
 	schema: [
@@ -123,7 +123,7 @@ export const SECONDS: Unit = {
 	},
 	expected: "a time such as 90s, 30m or 1h30m",
 	show: (counted) => {
-		// What would round to 10s is shown in whole seconds.
+		// From here on a time would round to 10s, so it is shown in whole seconds.
 		if (counted < 9_995) return `${rounded(counted / 1000)}s`;
 		const seconds = Math.round(counted / 1000);
 		const parts = [
@@ -139,7 +139,7 @@ export const SECONDS: Unit = {
 	],
 };
 
-/** Three digits that tell something. */
+/** To three significant digits. */
 function rounded(number: number): number {
 	return Number(number.toPrecision(3));
 }

@@ -206,7 +206,7 @@ function amount(meter: Meter, spent: number): number {
 	return rounded(meter === "time" ? spent / 1000 : spent);
 }
 
-/** In whole millionths, without what adding fractions leaves behind. */
+/** Rounds to millionths, because sums of fractions are not exact. */
 function rounded(amount: number): number {
 	return Math.round(amount * 1e6) / 1e6;
 }

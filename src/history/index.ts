@@ -1,4 +1,4 @@
-/** Which limit? Answered from a person's own sessions, which are never written. */
+/** Suggests limits from a person's own sessions. Only reads them. */
 export { advise, type Advice, type AdviseOptions, type Sample } from "./advise.ts";
 export type { Asked, Figures, Limits, Percentiles, WhatIf } from "./analysis.ts";
 export { parseArguments, type Arguments } from "./arguments.ts";

@@ -1,4 +1,4 @@
-/** Reads values of a file, which may be anything: anybody can write into a session. */
+/** Reads values of a session file. Trusts nothing, because anybody can write into one. */
 
 /** The most dollars, tokens or continuations that one entry can hold. */
 const MOST = 1e9;
@@ -26,7 +26,7 @@ export function textOf(content: unknown): string {
 		.join("\n");
 }
 
-/** Of a date as ISO 8601 has it, in milliseconds since 1970; long ago if it is none. */
+/** The time of an ISO 8601 date, in milliseconds since 1970; -Infinity if it is none. */
 export function timeOf(value: unknown): number {
 	const ms = typeof value === "string" ? Date.parse(value) : NaN;
 	return Number.isNaN(ms) ? -Infinity : ms;

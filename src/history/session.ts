@@ -22,7 +22,7 @@ export type Step = Record<Meter, number>;
 export interface OutcomeRecord {
 	readonly kind: string;
 	readonly continuations: number;
-	/** Of a question that was not answered with a yes: somebody said no. */
+	/** Whether a question without a yes was answered with no. */
 	readonly answered: boolean;
 }
 

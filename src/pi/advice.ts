@@ -33,7 +33,8 @@ export async function advise(session: Session, args: string, ctx: Context): Prom
 	const history = await (loading ??= import("../history/index.ts"));
 	const given = history.parseArguments(args);
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
-	if (ctx.mode === "json") return display.say("advise: standard output is pi's own in json mode.", "error", ctx);
+	if (ctx.mode === "json")
+		return display.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
 	const stopping = new AbortController();
 	const stopWatching = await watchFor(session, ctx, () => stopping.abort());
 	try {

@@ -1,6 +1,7 @@
 /** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
+import { PREFIX } from "../core/outcome.ts";
 import type { Assistant, Context } from "./host.ts";
 
 type Usage = Assistant["usage"];
@@ -36,7 +37,7 @@ export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, numb
 	return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-/** What the entries of a session report, for the meters that count over all of it. */
+/** Sums up the entries of a session, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
 	const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 	const turns = messages.filter((message, i) => isTurn(message, messages[i - 1])).length;
@@ -57,6 +58,6 @@ function usageOf(entry: SessionEntry): Usage | undefined {
 
 /** A response that was requested: not the repetition of one that failed, nor one that a limit refused. */
 function isTurn(message: Message, before: Message | undefined): boolean {
-	if (message.role !== "assistant" || message.errorMessage?.startsWith("pi-turn-limit:")) return false;
+	if (message.role !== "assistant" || message.errorMessage?.startsWith(PREFIX)) return false;
 	return !(before?.role === "assistant" && before.stopReason === "error");
 }

@@ -13,10 +13,10 @@ export interface Guard {
 	command(args: string, ctx: Context): Promise<void>;
 }
 
-const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy stays out of the way.";
-const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one could hold.";
+const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
+const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
 
-/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us without a word. */
+/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us silently. */
 export function claim(session: object, guard: Guard): string | undefined {
 	const present = shared.guards.get(session);
 	if (present !== undefined && present !== guard) {

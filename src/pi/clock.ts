@@ -28,7 +28,7 @@ export class Clock {
 		this.#ticking ??= setInterval(() => this.#look(), TICK).unref();
 	}
 
-	/** Somebody is asked. */
+	/** Stops until `run`, because a dialog is open. */
 	pause(): void {
 		this.#look();
 		this.#last = undefined;

@@ -12,7 +12,7 @@ import { save } from "./save.ts";
 import type { Session } from "./session.ts";
 import type { Agents } from "./membership.ts";
 import { look } from "./sharing.ts";
-import { next } from "./widget.ts";
+import { nextRunMeter } from "./widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, WORDS } from "./words.ts";
 
@@ -20,7 +20,7 @@ const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
 
 export const DESCRIPTION = "Show or set the limits of a run";
 
-/** Executes what stands behind `/turn-limit`, also several such lines that were pasted as one. A mistake is named and changes nothing. */
+/** Executes the text after `/turn-limit`, also several such lines that were pasted as one. Reports a mistake and changes nothing. */
 export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
 	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
 	if (!more.every((line) => COMMAND.test(line)))
@@ -101,7 +101,7 @@ async function change(session: Session, key: Key, text: string, ctx: Context): P
 
 /** What was granted to a day comes on top of a limit that is set later. */
 function grantsText({ state }: Session, id: MeterId): string {
-	const { limit, extra } = next(state, id);
+	const { limit, extra } = nextRunMeter(state, id);
 	if (limit.max === "unlimited" || extra <= 0) return "";
 	return `; with what was granted it is ${kindOf(id).unit.show(limit.max + extra)} ${within(id)}`;
 }
@@ -113,7 +113,7 @@ async function raise(session: Session, id: MeterId, by: number, ctx: Context): P
 		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await session.step({ type: "limit_raised", meter: id, by }, ctx);
-	const max = bound(next(session.state, id));
+	const max = bound(nextRunMeter(session.state, id));
 	const isIdle = session.state.phase.name === "idle";
 	const ofNext = isOfRound(id) ? "in the next run's first round" : "in the next run's tree of agents";
 	const ofThis = isOfRound(id) ? "in this round" : within(id);

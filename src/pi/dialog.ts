@@ -10,7 +10,7 @@ import {
 	type Kit,
 	type List,
 	OPENED,
-	Pause,
+	Quiet,
 	press,
 	readKey,
 } from "./keys.ts";
@@ -20,7 +20,8 @@ import { type DialogUI, type Handle, type Screen, Stage } from "./stage.ts";
 
 export type { Dialog, DialogUI };
 
-export type Reply =
+/** The end of a dialog. */
+export type Result =
 	| { readonly kind: "picked"; readonly id: string; readonly text?: string }
 	/** Escape or Ctrl+C. */
 	| { readonly kind: "dismissed" }
@@ -33,19 +34,20 @@ export interface Options {
 	readonly ring?: boolean;
 }
 
-interface Asking {
+/** The line of input of a choice that asks for text. */
+interface Entry {
 	readonly choice: Choice;
 	readonly input: InstanceType<Kit["Input"]>;
 }
 
-type End = Reply | Error;
+type End = Result | Error;
 
 /** Milliseconds without a key until answers count, and until a typed answer is taken. */
 const QUIET = 800;
 const TYPED = 500;
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
-export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Reply> {
+export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Result> {
 	const kit = await loadKit();
 	if (options.signal?.aborted) return { kind: "withdrawn" };
 	let open: OpenDialog | undefined;
@@ -71,16 +73,16 @@ class OpenDialog implements Component {
 	readonly #options: Options;
 	readonly #editor: Editor;
 	readonly #stage: Stage<End>;
-	readonly #pause = new Pause();
+	readonly #quiet = new Quiet();
 	readonly #answers: readonly (readonly string[])[];
 	readonly #withdraw = (): void => {
 		this.#guard(() => {
-			for (const letter of this.#asking?.input.getValue() ?? "") this.#editor.type(letter);
+			for (const letter of this.#entry?.input.getValue() ?? "") this.#editor.type(letter);
 		});
 		this.#close({ kind: "withdrawn" });
 	};
 	#list: List = OPENED;
-	#asking: Asking | undefined;
+	#entry: Entry | undefined;
 	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */
 	#heir: Component | undefined;
 	#hasKeys = false;
@@ -122,7 +124,7 @@ class OpenDialog implements Component {
 	handleInput(data: string): void {
 		this.#guard(() => {
 			if (this.#is(data, "tui.input.copy")) this.#close({ kind: "dismissed" });
-			else if (this.#asking) this.#type(data, this.#asking);
+			else if (this.#entry) this.#type(data, this.#entry);
 			else if (this.#is(data, "tui.select.cancel")) this.#close({ kind: "dismissed" });
 			else this.#press(readKey(this.#screen.kit, this.#screen.keybindings, data), data);
 		});
@@ -144,13 +146,13 @@ class OpenDialog implements Component {
 		if (choice.asks === undefined) return this.#close({ kind: "picked", id: choice.id });
 		const input = new this.#screen.kit.Input();
 		input.focused = true;
-		this.#asking = { choice, input };
+		this.#entry = { choice, input };
 	}
 
 	/** A key for the line of input. */
-	#type(data: string, { choice, input }: Asking): void {
+	#type(data: string, { choice, input }: Entry): void {
 		const text = input.getValue().trim();
-		if (this.#is(data, "tui.select.cancel")) this.#asking = undefined;
+		if (this.#is(data, "tui.select.cancel")) this.#entry = undefined;
 		// pi's line drops the line breaks of a paste, and with them the blanks between words.
 		else if (!this.#is(data, "tui.input.submit")) input.handleInput(data.replace(/[\r\n]+/g, " "));
 		else if (text) this.#close({ kind: "picked", id: choice.id, text });
@@ -162,13 +164,13 @@ class OpenDialog implements Component {
 
 	#wait(): void {
 		const { counts, held } = this.#list;
-		if (counts && !held) this.#pause.cancel();
-		else this.#pause.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
+		if (counts && !held) this.#quiet.cancel();
+		else this.#quiet.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
 	}
 
 	/** Another dialog, or the editor, has the keys. */
 	#yield(): void {
-		this.#pause.cancel();
+		this.#quiet.cancel();
 		for (const letter of this.#list.held) this.#editor.type(letter);
 		this.#list = { ...OPENED, row: this.#list.row };
 		queueMicrotask(() => this.#guard(() => this.#reclaim()));
@@ -189,8 +191,8 @@ class OpenDialog implements Component {
 
 	#view(): View {
 		const view = { dialog: this.#dialog, list: this.#list, hasText: this.#editor.hasText, hasKeys: this.#hasKeys };
-		if (!this.#asking) return view;
-		const { choice, input } = this.#asking;
+		if (!this.#entry) return view;
+		const { choice, input } = this.#entry;
 		return { ...view, input: { asks: choice.asks ?? "", render: (width) => input.render(width) } };
 	}
 
@@ -206,7 +208,7 @@ class OpenDialog implements Component {
 	#close(end: End): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
-		this.#pause.cancel();
+		this.#quiet.cancel();
 		this.#options.signal?.removeEventListener("abort", this.#withdraw);
 		this.#stage.close(end, this.#hasKeys ? this.#heir : undefined);
 	}

@@ -1,4 +1,4 @@
-/** Shows the person what we have to say: notifications, and the line above the editor. */
+/** Shows notifications and the line above the editor. */
 import type { State } from "../core/state.ts";
 import type { Supplied } from "../settings/supplied.ts";
 import { type Context, NAME } from "./host.ts";
@@ -28,7 +28,7 @@ export class Display {
 		else this.#log(message);
 	}
 
-	/** An empty message says nothing. */
+	/** Ignores an empty message. */
 	warnOnce(message: string, ctx: Context): void {
 		if (message !== "" && !this.#said.has(message)) this.say(message, "warning", ctx);
 		this.#said.add(message);
@@ -40,7 +40,7 @@ export class Display {
 		return value;
 	}
 
-	/** Puts what the person has said, and what did not leave, back into the editor. */
+	/** Puts the person's texts that were not sent back into the editor. */
 	giveBack(texts: readonly string[], ctx: Context): void {
 		if (texts.length === 0 || !ctx.hasUI) return;
 		ctx.ui.setEditorText([...texts, ctx.ui.getEditorText()].filter((text) => text !== "").join("\n\n"));

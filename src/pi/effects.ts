@@ -10,7 +10,7 @@ import type { Session } from "./session.ts";
 import { raise, reserve } from "./sharing.ts";
 import { tell } from "./telling.ts";
 
-/** Commits a state, then carries out the effects, in order. A promise only where there is something to wait for. */
+/** Commits a state, then carries out the effects, in order. Returns a promise only if it has to wait. */
 export function commit(
 	session: Session,
 	next: State,
@@ -90,7 +90,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 	}
 }
 
-/** Without them the question says less about a call, but it is asked. */
+/** None if pi fails to list them: the question is asked all the same, and says less about a call. */
 function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
 	try {
 		return pi.getAllTools();

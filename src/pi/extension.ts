@@ -7,7 +7,7 @@
 import { writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isBroken, stoppedByLimit } from "../core/outcome.ts";
+import { isBroken, PREFIX, stoppedByLimit } from "../core/outcome.ts";
 import { clip, quote } from "../core/text.ts";
 import { readBudget, takeAddress } from "../settings/budget.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../settings/places.ts";
@@ -48,18 +48,17 @@ export default function (pi: Pi): void {
 		print: write,
 		columns: () => process.stdout.columns,
 		save: saveForUser,
-		hear: (report, ctx, role) => hear(report, ctx, role, pending),
+		onReport: (report, ctx, role) => printReport(report, ctx, role, pending),
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp: (session, ctx) => giveUp(session, ctx, pending),
 	});
 }
 
 function log(text: string): void {
-	for (const line of text.split("\n"))
-		console.error(line.startsWith("pi-turn-limit:") ? line : `pi-turn-limit: ${line}`);
+	for (const line of text.split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
 }
 
-/** Print mode shows a line that stands in its very last message; any other line is ours to write. */
+/** A line that print mode may show itself, because its last message carries it; otherwise we write it. */
 class PendingLine {
 	#write: (() => void) | undefined;
 
@@ -79,14 +78,15 @@ class PendingLine {
 		this.#write = write;
 	}
 
-	/** Another prompt, or the end: pi will not show it any more. */
+	/** Another prompt or the end follows, so pi no longer shows it. */
 	flush(): void {
 		this.#write?.();
 		this.#write = undefined;
 	}
 }
 
-function hear(report: Report, { mode, sessionManager }: Context, role: Role, pending: PendingLine): void {
+/** Writes the line and sets the exit code, where a script reads them. */
+function printReport(report: Report, { mode, sessionManager }: Context, role: Role, pending: PendingLine): void {
 	const { outcome, line, isInTranscript, isAnswered } = report;
 	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
 	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
@@ -112,7 +112,7 @@ function exitWith(code: number): void {
 	});
 }
 
-/** Something wakes the agent for ever: the script ends with its answer, its line and its code; a member's answer is a success. */
+/** An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is a success. */
 async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
 	const { role, telling } = session;
 	const { mode } = ctx;
@@ -139,7 +139,7 @@ function write(text: string): void {
 	}
 }
 
-/** A limit that was asked for at this start cannot be held, and nobody can be told in time. */
+/** Ends a script whose flags or variables set a limit that cannot be enforced. */
 function refuseToRun(pi: Pi, { hasUI }: Context): void {
 	const asked = [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env)];
 	const isAsked = asked.some(({ values }) =>

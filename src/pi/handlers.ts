@@ -63,18 +63,18 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		async before_agent_start(event, ctx) {
-			if (starting.isPrompted(event)) await session.step({ type: "prompted" }, ctx);
+			if (starting.takePrompt(event)) await session.step({ type: "prompted" }, ctx);
 		},
 
 		async turn_start(event, ctx) {
 			session.newTurn();
 			if (session.state.phase.name === "idle") {
-				if (starting.begun()) await session.step({ type: "prompted" }, ctx);
+				if (starting.takeSlashCommand()) await session.step({ type: "prompted" }, ctx);
 				if (session.state.phase.prompted) {
 					session.telling.answer = undefined;
 					session.shares?.beginTree();
 				}
-				await session.lookForPerson(ctx);
+				await session.beginRun(ctx);
 				session.clock.run();
 			}
 			const requested = await gateTurn(event, ctx);
@@ -83,7 +83,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		message_start(event, ctx) {
-			session.works();
+			session.resumeClock();
 			const { role } = event.message;
 			return role === "user" || role === "custom" ? entered(event, ctx) : undefined;
 		},
@@ -102,7 +102,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		async tool_call({ toolName, input }, ctx) {
-			session.works();
+			session.resumeClock();
 			const decision = await session.request({ type: "tool_call_requested", call: { tool: toolName, input } }, ctx);
 			switch (decision) {
 				case "admit":
@@ -119,7 +119,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		tool_execution_end({ toolCallId, result }) {
-			session.works();
+			session.resumeClock();
 			session.turn.callEnded(toolCallId, result);
 		},
 
@@ -180,7 +180,8 @@ export function handlersOf(session: Session): Handlers {
 			session.newTurn();
 			await session.shares?.endRun();
 			await session.step({ type: "settled" }, ctx);
-			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined) starting.refused();
+			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined)
+				starting.forgetSlashCommand();
 		},
 
 		ui_prompt_start() {
@@ -188,7 +189,7 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		ui_prompt_end() {
-			session.works();
+			session.resumeClock();
 		},
 	};
 
@@ -216,9 +217,9 @@ export function handlersOf(session: Session): Handlers {
 		if (isRetry) await gateTurn(event, ctx);
 	}
 
-	async function chargeFor(usage: Assistant["usage"], isOver: boolean, ctx: Context) {
+	async function chargeFor(usage: Assistant["usage"], isTurn: boolean, ctx: Context) {
 		const amounts = chargeOf(usage);
-		await charge(session, amounts, ctx, isOver);
+		await charge(session, amounts, ctx, isTurn);
 		if (amounts) session.awaitTurnEnd();
 	}
 

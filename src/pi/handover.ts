@@ -6,14 +6,14 @@ import type { Shares } from "./shares.ts";
 /** Handles an event that reached an instance which no longer guards the session. */
 export type Successor = (name: string, event: unknown) => unknown;
 
-/** What an instance hands on. */
+/** The part of a session that the next instance takes over. */
 interface Heritage {
 	readonly state: State;
-	/** With what it holds in the ledger. */
+	/** Its holds in the ledger included. */
 	readonly shares: Shares | undefined;
 }
 
-/** What an instance leaves behind. */
+/** The heritage, until the next instance takes it. */
 export interface Legacy extends Heritage {
 	/** Events that still reach the old instance go on with the new one. */
 	succeed(successor: Successor): void;

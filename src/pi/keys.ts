@@ -26,7 +26,7 @@ export type Key =
 	| { readonly type: "text"; readonly text: string }
 	| { readonly type: "paste" | "edit" | "up" | "down" | "enter" | "other" | "pause" };
 
-/** What the dialog has to do after a key, in the order of these fields. */
+/** The actions of the dialog after a key, in the order of these fields. */
 export interface Step {
 	readonly list: List;
 	/** Letters that the editor gets before the key. */
@@ -103,7 +103,7 @@ const EDITING = [
 	"tui.input.newLine",
 ] as const;
 
-/** What the terminal sent, as a key of the list. None if it is no key but a report of the terminal. */
+/** Reads terminal input as a key of the list; undefined for a report of the terminal, which is no key. */
 export function readKey(kit: Kit, keybindings: Keybindings, data: string): Key | undefined {
 	const is = (...bindings: Parameters<Keybindings["matches"]>[1][]): boolean =>
 		bindings.some((binding) => keybindings.matches(data, binding));
@@ -124,11 +124,11 @@ function readText(kit: Kit, data: string): string | undefined {
 }
 
 /** Something to do once no key has come for a while. */
-export class Pause {
+export class Quiet {
 	#timer: NodeJS.Timeout | undefined;
 	#poll: NodeJS.Immediate | undefined;
 
-	/** From now on; what waited before is forgotten. */
+	/** Starts now, and drops the action that waited before. */
 	after(ms: number, act: () => void): void {
 		this.cancel();
 		// A busy pi runs the timer before it reads the keys that are waiting. The immediate comes after them.

@@ -67,5 +67,5 @@ export function warnOfUnknownAmounts(session: Session, model: Context["model"], 
 }
 
 function unknownText(id: MeterId, max: number | "unlimited", why: string): string {
-	return `${kindOf(id).title} of ${amount(id, max)} cannot be held: ${why}.`;
+	return `${kindOf(id).title} of ${amount(id, max)} cannot be enforced: ${why}.`;
 }

@@ -4,7 +4,7 @@ import type { Kit } from "./keys.ts";
 let loaded: Kit | undefined;
 let loading: Promise<Kit> | undefined;
 
-/** Imported once: pi's loader gives nothing to whoever imports a module that is still being imported. */
+/** Imported once, because pi's loader gives undefined to a second import while the first is under way. */
 export async function loadKit(): Promise<Kit> {
 	return (loaded = await (loading ??= import("./kit.ts")));
 }

@@ -15,11 +15,11 @@ export interface Options {
 	readonly places: readonly Place[];
 	/** The places once a session has started; the same if not given. */
 	readonly surroundings?: (ctx: Context) => Surroundings;
-	/** A fleet's, where no surroundings tell of it. */
+	/** The budget of a fleet, if there are no surroundings to read it from. */
 	readonly budget?: BudgetFound | undefined;
 	/** The session's role, where pi's process does not tell it. */
 	readonly role?: () => Role | undefined;
-	/** Of limits that have a policy of their own. */
+	/** The policies of limits that have their own. */
 	readonly policies?: Policies;
 	/** In place of the setting; read at every check. */
 	readonly grace?: (() => unknown) | undefined;
@@ -29,7 +29,7 @@ export interface Options {
 	readonly now?: () => number;
 	/** Called when this copy is the first that its loader runs: it registers what only one copy may. */
 	readonly loadedFirst?: () => void;
-	/** Where there is no person to tell. */
+	/** Takes messages if there is no UI. */
 	readonly log?: (message: string) => void;
 	/** The width of the terminal, if there is one. */
 	readonly columns?: () => number | undefined;
@@ -37,8 +37,9 @@ export interface Options {
 	readonly save?: (values: Place["values"]) => string;
 	/** Standard output, if it is ours to write. */
 	readonly print?: (text: string) => void;
-	readonly hear?: (report: Report, ctx: Context, role: Role) => void;
-	/** The limits cannot be held on this host; ends the process if it must not run without them. */
+	/** Called once per run with its end, unless that is repeated. */
+	readonly onReport?: (report: Report, ctx: Context, role: Role) => void;
+	/** The limits cannot be enforced on this host; ends the process if it must not run without them. */
 	readonly cannotGuard?: (ctx: Context) => void;
 	/** Refused runs come again and again: ends the process if that is ours to do. */
 	readonly giveUp?: (session: Session, ctx: Context) => Promise<void>;

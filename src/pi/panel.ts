@@ -1,11 +1,11 @@
-/** What a dialog shows, and how it looks: lines for a width and a height. */
+/** The content and the look of a dialog: lines for a width and a height. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import type { Kit, List } from "./keys.ts";
 
 export interface Choice {
 	readonly id: string;
 	readonly label: string;
-	/** What answers by typing, in lower case, for example `y` and `yes`. The first is shown. */
+	/** Words that choose it when typed, in lower case, for example `y` and `yes`. The first is shown. */
 	readonly typed?: readonly string[];
 	/** Asks for a line of text first; this is the line above it. */
 	readonly asks?: string;
@@ -15,7 +15,7 @@ export interface Dialog {
 	readonly title: string;
 	readonly lines: readonly string[];
 	readonly choices: readonly Choice[];
-	/** What Escape does, in a few words for the person. */
+	/** Tells the person in a few words what Escape does. */
 	readonly escape?: string;
 }
 
@@ -40,7 +40,7 @@ const HINTS = {
 	input: "Enter sends it. Escape goes back.",
 };
 
-/** The rows without which a dialog is no use: the title, and every choice or the line of input. */
+/** The rows that a dialog needs at least: the title, and every choice or the line of input. */
 export function leastRows({ dialog, input }: View): number {
 	return 1 + (input ? 2 : dialog.choices.length);
 }

@@ -13,7 +13,7 @@ export async function pause(seconds: number, signals: readonly (AbortSignal | un
 	});
 }
 
-/** What the promise gives; undefined if one of the signals aborts first. */
+/** The value of the promise; undefined if one of the signals aborts first. */
 export async function unlessAborted<T>(
 	promise: Promise<T>,
 	signals: readonly (AbortSignal | undefined)[],

@@ -14,7 +14,7 @@ export interface Surroundings {
 	/** Strongest first. */
 	readonly places: readonly Place[];
 	readonly project?: LoweringPlace | undefined;
-	/** A fleet's. */
+	/** The budget of a fleet. */
 	readonly budget?: BudgetFound;
 	readonly problems: readonly string[];
 }
@@ -69,7 +69,7 @@ export class Preferences {
 		return found?.kind === "budget" ? found.budget : undefined;
 	}
 
-	/** What is wrong with the fleet's budget: nothing may run without it. */
+	/** Why the fleet's budget cannot be used, in which case nothing may run. */
 	get whyNot(): string | undefined {
 		const found = this.#around.budget;
 		return found?.kind === "unusable" ? found.why.join("\n") : undefined;
@@ -98,7 +98,7 @@ export class Preferences {
 		this.#store(ctx);
 	}
 
-	/** What commands have set in this session. */
+	/** The values that commands have set in this session. */
 	get commanded(): Values {
 		return { ...this.#recalled, ...this.#own };
 	}
@@ -171,7 +171,7 @@ export class Preferences {
 	}
 }
 
-/** Of a fleet: no other place sets them. */
+/** The limits of a fleet's budget, which no other place sets. */
 function limitsOf(budget: Budget | undefined): Partial<Resolved> {
 	if (budget === undefined) return {};
 	const caps: Readonly<Record<string, number | undefined>> = lowestCaps(budget);
@@ -183,7 +183,7 @@ function limitsOf(budget: Budget | undefined): Partial<Resolved> {
 	return Object.fromEntries(limits) as Partial<Resolved>;
 }
 
-/** With the limits of the root where they are lower, and where a command has set them. */
+/** The settings, with the limits of the root where they are lower, and where a command has set them. */
 function lowered(settings: Resolved, { limits, overruled }: RootLimits): Resolved {
 	const lower = Object.values(KEY_OF).flatMap((key) => {
 		const { read, tightens } = settingOf(key);
@@ -196,7 +196,7 @@ function lowered(settings: Resolved, { limits, overruled }: RootLimits): Resolve
 	return { ...settings, ...(Object.fromEntries(lower) as Partial<Resolved>) };
 }
 
-/** Of an entry with these values, in whatever order they were set. */
+/** The key of an entry with these values, in any order. */
 function keyOf(entryId: string | null | undefined, values: Values): string {
 	return JSON.stringify([entryId, ...KEYS.map((key) => values[key])]);
 }

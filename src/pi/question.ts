@@ -10,9 +10,9 @@ import type { Context } from "./host.ts";
 
 export interface Question {
 	readonly title: string;
-	/** Where only yes and no can be answered. */
+	/** For a dialog that takes yes or no only. */
 	readonly message: string;
-	/** In the terminal. */
+	/** For the terminal. */
 	readonly dialog: Dialog;
 }
 
@@ -72,7 +72,7 @@ function stopText(canAnswer: boolean, doesAnswer: boolean): string {
 	return canAnswer ? "Stop ends the run here; Wrap up now gets an answer first." : "Stop ends the run here.";
 }
 
-/** A question that stands before the person. */
+/** A question that the person sees. */
 export interface OpenQuestion {
 	readonly reply: Promise<Reply>;
 	/** Takes the question away; it then counts as not answered. */

@@ -33,7 +33,7 @@ export function recalledOutcome({ sessionManager }: Context): Outcome | undefine
 	return entry?.type === "custom" && !isOlder ? readOutcome(entry.data) : undefined;
 }
 
-/** What an entry holds, counted as in the core. Anybody who can write the session's file can have written it. */
+/** The outcome in an entry, counted as in the core. Trusts nothing, because anybody can write into a session's file. */
 export function readOutcome(data: unknown): Outcome | undefined {
 	if (typeof data !== "object" || data === null) return undefined;
 	const fields = data as Readonly<Record<string, unknown>>;

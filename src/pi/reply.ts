@@ -1,13 +1,12 @@
 /** Replies of the model. We change the one that pi makes up after a stop, and a member's partial answer. */
 import { isLastTurn } from "../core/gate.ts";
 import { isShared, kindOf, type MeterId } from "../core/meters.ts";
-import type { Outcome, Verdict } from "../core/outcome.ts";
-import type { Active } from "../core/state.ts";
+import { outcomeBy } from "../core/run.ts";
 import { type Assistant, type Context, finalTextIn, withNote } from "./host.ts";
 import type { Session } from "./session.ts";
 import { lineOf } from "./telling.ts";
 
-/** Hears what a reply means for the run, and gives another one in its place if it has to. */
+/** Reports a reply to the core; returns the message that replaces it, if one has to. */
 export async function replied(session: Session, message: Assistant, ctx: Context) {
 	session.turn.replied(message);
 	const { stopReason, errorMessage } = message;
@@ -28,7 +27,7 @@ export async function replied(session: Session, message: Assistant, ctx: Context
 
 /**
  * The message that was never requested, with our reason in place of pi's; undefined if we did not stop the run.
- * Whoever reads a script's or a member's last message finds the answer there if the model has given one.
+ * In a script or a member it repeats the model's last answer, because only the last message is read.
  */
 function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {
 	const { phase } = session.state;
@@ -36,7 +35,7 @@ function refusedMessage(session: Session, message: Assistant, ctx: Context): Ass
 	const { answer, lastLine } = session.telling;
 	if (answer !== undefined && (session.role.isMember || ctx.mode === "print"))
 		return sayAgain(session, message, answer);
-	const line = phase.run.woken === undefined ? lineOf(session, outcomeOf(phase, phase.verdict)) : lastLine;
+	const line = phase.run.woken === undefined ? lineOf(session, outcomeBy(phase.run, phase.verdict)) : lastLine;
 	return line === undefined ? undefined : withReason(session, message, line);
 }
 
@@ -55,12 +54,8 @@ function unansweredMessage(session: Session, message: Assistant): Assistant | un
 	}
 	if (!isLastTurn(phase) || message.content.some(({ type }) => type === "toolCall")) return undefined;
 	if (telling.answer !== undefined) return sayAgain(session, message, telling.answer);
-	const line = lineOf(session, outcomeOf(phase, { kind: "exhausted", ...phase.trip }));
+	const line = lineOf(session, outcomeBy(phase.run, { kind: "exhausted", ...phase.trip }));
 	return line === undefined ? undefined : withReason(session, message, line);
-}
-
-function outcomeOf({ run }: Active, verdict: Verdict): Outcome {
-	return { ...run.spent, advised: run.advised !== undefined, ...verdict };
 }
 
 /** Readers of a subagent's result know success and failure only, and take an aborted one for a success. */

@@ -1,4 +1,4 @@
-/** Reports the end of a run to everybody. */
+/** Reports the end of a run: event, entry, notification, callback. */
 import { kindOf } from "../core/meters.ts";
 import { brokenText, isBroken, limitActed, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import type { Context, Pi } from "./host.ts";
@@ -27,7 +27,7 @@ export interface Report {
 export function report(
 	pi: Pick<Pi, "events" | "appendEntry">,
 	made: Report,
-	hear: (report: Report) => void,
+	onReport: (report: Report) => void,
 	ctx: Context,
 	/** The transcript shows the record, so a notification would say it twice. */
 	isRecordShown: boolean,
@@ -47,7 +47,7 @@ export function report(
 			if (isBroken(outcome)) ctx.ui.notify(brokenText(outcome), "error");
 			else if (notice !== undefined) ctx.ui.notify(notice + kept, isDeliberate(outcome) ? "info" : "error");
 		},
-		() => hear({ ...made, outcome }),
+		() => onReport({ ...made, outcome }),
 	].flatMap(attempt);
 	if (failures.length > 0) throw new Error(`The outcome could not be reported: ${failures.map(String).join("; ")}`);
 }

@@ -6,7 +6,7 @@ import { apply } from "./limits.ts";
 import type { Session } from "./session.ts";
 
 const NOTHING = "Nothing to save: /turn-limit has set nothing in this session.";
-const NO_PERSON = "Not saved: only a person can, in a session of their own.";
+const NO_PERSON = "Not saved: only a person can save, and only in a session that no agent started.";
 const NO_FILE = "Not saved: the program that runs this session has limits of its own, and no settings file.";
 
 /** The values then come from the file, so the commands are forgotten. */

@@ -26,7 +26,7 @@ import { isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
 /** Refusals in a row after which a script ends. */
-const MOST_REFUSALS = 3;
+const REFUSALS_TO_GIVE_UP = 3;
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
@@ -45,7 +45,7 @@ export class Session implements Guard {
 	turn = new Turn();
 	question: OpenQuestion | undefined;
 	role: Role = { isMember: false, ownsProcess: false };
-	/** `off`: another copy guards the session, or it has ended. `unable`: nobody holds our limits, so every run is aborted. */
+	/** `off`: another copy guards the session, or it has ended. `unable`: the limits cannot be enforced, so every run is aborted. */
 	duty: "guard" | "off" | "unable" = "guard";
 	/** Why it is `unable`. */
 	whyNot: string | undefined;
@@ -55,7 +55,7 @@ export class Session implements Guard {
 	hasBegun = false;
 	#ctx: Context | undefined;
 	readonly #isLoadedAtStart = isStarting();
-	/** So many have begun. */
+	/** How many have begun. */
 	runs = 0;
 
 	constructor(pi: Pi, options: Options) {
@@ -77,7 +77,7 @@ export class Session implements Guard {
 
 	// Coming and going
 
-	/** At the first event of the session, whichever it is; `reason`: of a `session_start`. */
+	/** At the first event of the session, of any type; `reason`: that of `session_start`, if it is the first. */
 	begin(ctx: Context, reason?: string): Promise<void> {
 		return (this.#begun ??= this.#begin(ctx, reason).then(
 			() => void (this.hasBegun = true),
@@ -128,7 +128,7 @@ export class Session implements Guard {
 		this.duty = "off";
 	}
 
-	/** Pi reloads its extensions: events that still reach this instance wait for the next. */
+	/** Pi reloads its extensions: events that still reach this instance wait for the next instance. */
 	leave({ sessionManager }: Context): void {
 		release(sessionManager);
 		this.handover.leave(sessionManager.getSessionId(), this, () => this.question?.close());
@@ -144,8 +144,8 @@ export class Session implements Guard {
 		leaveProcess(ctx.sessionManager);
 	}
 
-	/** A program may bind its UI late, so every run looks again for a person. */
-	async lookForPerson(ctx: Context): Promise<void> {
+	/** Before the first turn of a run. Looks again for a person, because a program may bind its UI late. */
+	async beginRun(ctx: Context): Promise<void> {
 		this.runs++;
 		announce(this);
 		const attended = this.#isAttended(ctx);
@@ -167,7 +167,7 @@ export class Session implements Guard {
 
 	// The core: commit the state, then carry out the effects, in order
 
-	/** A promise only where there is something to wait for. */
+	/** Returns a promise only if it has to wait. */
 	step(event: Event, ctx: Context): Promise<void> | undefined {
 		const [next, effects] = transition(this.state, event);
 		return commit(this, next, effects, ctx);
@@ -187,31 +187,31 @@ export class Session implements Guard {
 			if (decision !== "wait") return decision;
 			// The commit above has awaited the ledger, or a question that this request opened.
 			if (effects.length > 0) continue;
-			// Others opened it.
+			// Another request opened it.
 			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
 			await this.question.reply;
 		}
 	}
 
-	/** The agent works, whatever dialog was open. */
-	works(): void {
+	/** A dialog may have stopped it, and the agent works again. */
+	resumeClock(): void {
 		const { name } = this.state.phase;
 		if (name === "running" || name === "finishing") this.clock.run();
 	}
 
 	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
 	async refuseTurn(ctx: Context): Promise<void> {
-		if (refusalsInARow(this.state) >= MOST_REFUSALS && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
+		if (refusalsInARow(this.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
 		await pause(pauseBeforeRefusal(this.state), [ctx.signal, this.#ended.signal]);
 		await perform(this, { type: "abort" }, ctx);
 	}
 
-	/** True if a run that nobody has prompted would be refused, as several have been: pi need not even begin it. */
+	/** True if several runs that nobody prompted were refused and the next would be too, so pi need not begin it. */
 	drops(): boolean {
 		return isSpinning(this.state) && decide(this.state, { type: "turn_requested" })[1] === "abort";
 	}
 
-	/** We failed where we should decide: the run stops, whatever else cannot be done any more. `isTurn`: it may be the first. */
+	/** A handler threw, so the run stops. `isTurn`: the handler of `turn_start`, so the run may not have begun yet. */
 	fail(error: unknown, isTurn: boolean): void {
 		const begun = isTurn ? start(this.state) : this.state;
 		const [next, effects] = transition(begun, { type: "broke", message: String(error) });

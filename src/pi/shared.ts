@@ -16,7 +16,7 @@ interface Shared {
 	readonly limits: Map<string, unknown>;
 	/** The exit code that the outcomes so far ask for; undefined until one does. */
 	exitCode: number | undefined;
-	/** Of a fleet's ledger, if the environment had one: it can be taken out once only. */
+	/** The address of a fleet's ledger, if the environment had one: it can be taken out once only. */
 	address: string | undefined;
 }
 

@@ -7,7 +7,7 @@ export type DialogUI = Pick<ExtensionUIContext, "custom" | "setWidget" | "getEdi
 
 export type Handle = ReturnType<Tui["showOverlay"]>;
 
-/** What pi gives to a dialog; `settle` ends it. */
+/** The objects that pi gives to a dialog; `settle` ends it. */
 export interface Screen<End> {
 	readonly ui: DialogUI;
 	readonly kit: Kit;

@@ -9,9 +9,9 @@ export class Starting {
 	readonly #slashCommands: SlashCommands;
 	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
 	isPersons = false;
-	/** What other extensions have sent since then: theirs is not the run that the person starts. */
+	/** Prompts that other extensions have sent since then: the person does not start their runs. */
 	readonly #interjected = new Set<string>();
-	/** Of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
+	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
 	#owed: Charged;
 
 	constructor(pi: Pi) {
@@ -26,7 +26,7 @@ export class Starting {
 		this.#slashCommands.stop();
 	}
 
-	/** A message that no run is to take in. */
+	/** A message arrived that goes into no running run. */
 	heard({ source, text }: Events["input"]): void {
 		if (source === "extension") {
 			this.#interjected.add(text);
@@ -47,8 +47,8 @@ export class Starting {
 		return owed;
 	}
 
-	/** Pi is about to start a run; true if it is the one that the person's prompt starts. */
-	isPrompted(event: Events["before_agent_start"]): boolean {
+	/** Pi is about to start a run; true, once, if it is the one that the person's prompt starts. */
+	takePrompt(event: Events["before_agent_start"]): boolean {
 		const isPrompt = (event as { messageType?: string }).messageType !== "custom";
 		if (isPrompt && this.#interjected.has(event.prompt)) return false;
 		const isPersons = this.isPersons && isPrompt;
@@ -56,15 +56,15 @@ export class Starting {
 		return isPersons;
 	}
 
-	/** The run has begun; true if a person's slash command started it. */
-	begun(): boolean {
+	/** The run begins, so a prompt before it starts no other; true if a person's slash command started it. */
+	takeSlashCommand(): boolean {
 		this.isPersons = false;
 		this.#interjected.clear();
 		return this.#slashCommands.takeEntered();
 	}
 
-	/** The person's last word was that it ends: no slash command before that starts the next run. */
-	refused(): void {
+	/** The run was stopped at a limit: a slash command before that does not start the next one. */
+	forgetSlashCommand(): void {
 		this.#slashCommands.takeEntered();
 	}
 }

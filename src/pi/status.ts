@@ -4,7 +4,7 @@ import { kindOf, type MeterId } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
 import type { Resolved } from "../settings/resolve.ts";
 import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../settings/settings.ts";
-import { fraction, next } from "./widget.ts";
+import { fraction, nextRunMeter } from "./widget.ts";
 
 /** Aligned lines; where they are wider than `room`, a short form that takes two lines if it has to. */
 export function status(state: State, settings: Resolved, room: number, keys = KEYS): string {
@@ -44,7 +44,7 @@ export function fold(first: string, second: string, room: number): readonly stri
 /** Between runs what the last one has spent, unless something was granted for the next. */
 function shown(state: State, id: MeterId): Meter {
 	const { phase, meters } = state;
-	return phase.name === "idle" && phase.promised[id] > 0 ? next(state, id) : meters[id];
+	return phase.name === "idle" && phase.promised[id] > 0 ? nextRunMeter(state, id) : meters[id];
 }
 
 /** A budget in one short line: `7 of 25 turns`, with `synthesize` where that is the policy of a limit. */

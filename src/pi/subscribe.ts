@@ -23,7 +23,7 @@ const DEAD_END: Readonly<Record<string, unknown>> = {
 export type CostlyEvent = "turn_end" | "message_update";
 const COSTLY: ReadonlySet<string> = new Set<CostlyEvent>(["turn_end", "message_update"]);
 
-/** Makes a session listen to pi. A handler that fails stops the run: a breaker that fails open is none. */
+/** Makes a session listen to pi. A handler that throws stops the run. */
 export class Subscription {
 	readonly #session: Session;
 	readonly #pi: Pi;
@@ -39,12 +39,12 @@ export class Subscription {
 		if (this.#loading.isFirst) this.#register();
 	}
 
-	/** Until the function that it gives is called. */
+	/** Returns the function that ends listening. */
 	listenTo(name: CostlyEvent): () => void {
 		return this.#listen(name);
 	}
 
-	/** Handles an event of pi's, also one that reached an earlier instance. A promise only where there is something to wait for. */
+	/** Handles an event of pi, also one that an earlier instance forwards. Returns a promise only if it has to wait. */
 	receive(name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
 		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) return this.#deadEnd(name);
@@ -93,7 +93,7 @@ export class Subscription {
 		);
 	}
 
-	/** Flags and the command: once, whatever copies of the extension pi loads. */
+	/** Registers flags and the command, once for all copies of the extension that pi loads. */
 	#register(): void {
 		const session = this.#session;
 		session.options.loadedFirst?.();

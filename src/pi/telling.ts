@@ -1,11 +1,11 @@
-/** Tells everybody how a run ended, once. */
+/** Makes the report of a run's end, once per run. */
 import { isShared, kindOf } from "../core/meters.ts";
-import { line, type Outcome, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
+import { line, type Outcome, PREFIX, publish, stoppedByLimit, type Trip } from "../core/outcome.ts";
 import { type Context, DISPOSED } from "./host.ts";
 import { report, type Report } from "./report.ts";
 import type { Session } from "./session.ts";
 
-/** The things to tell of a session's runs. */
+/** Facts about the runs of a session that their reports need. */
 export class Telling {
 	/** The model's last answer; kept until the next prompt, whatever runs in between. */
 	answer: string | undefined;
@@ -19,7 +19,7 @@ export class Telling {
 	/** Messages were waiting when the run was stopped. */
 	wasQueued = false;
 
-	/** The run is over, and all of it was told. */
+	/** The run is over and reported. */
 	end(): void {
 		this.shownLine = undefined;
 		this.isAnswerShown = false;
@@ -31,9 +31,9 @@ export function tell(session: Session, outcome: Outcome, ctx: Context): void {
 	const { telling, pi, options, role, state, display } = session;
 	const { shownLine, isAnswerShown } = telling;
 	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
-	// The line about the stop says it all; runs that are refused after it add nothing.
+	// Runs that are refused after the stop get no line, because the line about the stop holds for them too.
 	if (!isRefused) {
-		// Time has passed since the line was shown; it is said once.
+		// The line that was shown, because a new one would have a later time.
 		telling.lastLine = shownLine ?? lineOf(session, outcome);
 		telling.lastOutcome = outcome;
 	}
@@ -43,9 +43,9 @@ export function tell(session: Session, outcome: Outcome, ctx: Context): void {
 	const isAnswered = isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up";
 	const { attended } = state;
 	const made = { outcome, line, isInTranscript: shownLine !== undefined, isAnswered, wasQueued, attended };
-	const hear = (made: Report): void => options.hear?.(made, ctx, role);
-	if (ctx === DISPOSED) hear({ ...made, outcome: publish(outcome) });
-	else report(pi, made, hear, ctx, display.showsEntries);
+	const onReport = (made: Report): void => options.onReport?.(made, ctx, role);
+	if (ctx === DISPOSED) onReport({ ...made, outcome: publish(outcome) });
+	else report(pi, made, onReport, ctx, display.showsEntries);
 }
 
 /** The line about an outcome, with the place of the limit that acted. */
@@ -58,5 +58,5 @@ export function lineOf({ settings, role, telling }: Session, outcome: Outcome): 
 function memberLine({ meter }: Trip): string {
 	const { many, title } = kindOf(meter);
 	const limit = isShared(meter) ? title.toLowerCase() : `limit of ${many}`;
-	return `pi-turn-limit: the ${limit} stopped this subagent before it gave an answer.`;
+	return `${PREFIX} the ${limit} stopped this subagent before it gave an answer.`;
 }

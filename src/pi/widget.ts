@@ -35,15 +35,15 @@ function isShown(id: MeterId, { limit, used }: Meter): boolean {
 
 /** The widget between runs: the start values of the next prompt. */
 export function idleWidget(state: State): readonly Part[] {
-	return widget({ ...state, meters: perMeter((id) => next(state, id)) });
+	return widget({ ...state, meters: perMeter((id) => nextRunMeter(state, id)) });
 }
 
-/** As one line without colour. */
+/** The parts as one line without colour. */
 export function plain(parts: readonly Part[]): string {
 	return parts.map(({ text }) => text).join(SEPARATOR);
 }
 
-/** As lines of at most `width` columns. Our texts have no wide letters. */
+/** The parts as lines of at most `width` columns. Our texts have no wide letters. */
 export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: number): string[] {
 	const room = Math.max(1, width - 2);
 	const lines: { length: number; text: string }[] = [];
@@ -58,7 +58,7 @@ export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: nu
 	return lines.map(({ text }) => text);
 }
 
-/** Error from the last turn on, or at the amount. At a limit of 0 the question says all there is to say. */
+/** `error` once the limit is reached. Always `normal` at a limit of 0, because every request is asked about. */
 function levelOf(meter: Meter): Part["level"] {
 	const max = toNumber(bound(meter));
 	if (max === 0 || meter.used < max * WARNS_AT) return "normal";
@@ -73,8 +73,8 @@ export function fraction(id: MeterId, meter: Meter, between: string, spent: numb
 	return `${show(meter.used)}${between}${max === "unlimited" ? "∞" : show(max)}`;
 }
 
-/** Between runs as the next one finds it, with what was granted for it. */
-export function next({ phase, meters }: State, id: MeterId): Meter {
+/** The meter; between runs as the next run begins with it, grants included. */
+export function nextRunMeter({ phase, meters }: State, id: MeterId): Meter {
 	if (phase.name !== "idle" || !beginsWithRun(id)) return meters[id];
 	return { ...meters[id], used: 0, extra: phase.promised[id] };
 }

@@ -44,15 +44,15 @@ export const WORDS = [
 	...Object.keys(ALONE),
 ].join(", ");
 
-/** What stands behind `/turn-limit`, read. */
+/** The text after `/turn-limit`, parsed. */
 export interface Typed {
-	/** One that stands alone, if it is one. */
+	/** The word, if it is one of `ALONE`. */
 	readonly alone?: Alone;
 	/** The word of a setting, in lower case; empty for turns. */
 	readonly word: string;
 	/** The setting that is meant, if one is. */
 	readonly key: Key;
-	/** What stands behind the word. */
+	/** The text after the word. */
 	readonly text: string;
 }
 
@@ -80,7 +80,7 @@ export function isCommand(typed: string): boolean {
 	return setting.read(setting.parse(text)) !== undefined || Boolean(id && increaseOf(id, text));
 }
 
-/** What `+10` adds; 0 or undefined if the text is no increase. */
+/** The amount that `+10` adds; 0 or undefined if the text is no increase. */
 export function increaseOf(id: MeterId, text: string): number | undefined {
 	const { read, parse } = kindOf(id).unit;
 	return text.startsWith("+") ? read(parse(text.slice(1))) : undefined;
@@ -114,7 +114,7 @@ function typed(id: MeterId, value: string): string {
 	return `${kindOf(id).word} ${value}`.trim();
 }
 
-/** For text behind `/turn-limit`. None for a valid command, because pi's editor would replace it on Enter. */
+/** Completes text after `/turn-limit`. Null for a valid command, because pi's editor would replace it on Enter. */
 export function complete(prefix: string): { value: string; label: string; description: string }[] | null {
 	const typed = prefix.trimStart();
 	if (isCommand(typed)) return null;

@@ -1,17 +1,17 @@
-/** Reads the places where settings stand: flags, environment, files, the session's own entries. */
+/** Reads settings from flags, environment, files and the session's own entries. */
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { clip, quote } from "../core/text.ts";
 import type { Place } from "./resolve.ts";
 import { type Key, KEYS, SETTINGS } from "./settings.ts";
 
-/** In a file: the budget of a fleet. */
+/** The key of a fleet's budget in a file. */
 export const BUDGET = "budget";
 
 /** A settings file is a handful of lines; anything much larger is not one. */
 const MAX_BYTES = 64 * 1024;
 
-/** Of the session's memory. */
+/** The version of the session's memory. */
 const VERSION = 1;
 
 /** A fleet's budget is an object of its own, read as a whole (budget.ts). */
@@ -20,7 +20,7 @@ const READ: readonly Key[] = KEYS.filter((key) => !key.startsWith(`${BUDGET}.`))
 /** Objects in a file that hold settings. */
 const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.split(".")[0]));
 
-/** Others read these. */
+/** Keys that are not read here. */
 const OTHERS = ["$schema", BUDGET];
 
 export type Values = Place["values"];
@@ -29,7 +29,7 @@ export type Values = Place["values"];
 export interface Found {
 	readonly place: Place;
 	readonly problems: readonly string[];
-	/** Others read it. */
+	/** `budget.ts` reads it. */
 	readonly hasBudget: boolean;
 }
 
@@ -64,7 +64,7 @@ export function fromFile(path: string, shownAs: string): Found {
 		const content = flat(readObject(path));
 		const unknown = Object.keys(content).filter((key) => !OTHERS.includes(key) && !READ.includes(key as Key));
 		const names = clip(unknown.map(quote).join(", "), 160);
-		const problem = `${shownAs}: unknown and ignored: ${names}. Known are ${[...READ, BUDGET].join(", ")}.`;
+		const problem = `${shownAs}: ignoring unknown keys: ${names}. Known keys: ${[...READ, BUDGET].join(", ")}.`;
 		return found(
 			pick((key) => content[key]),
 			unknown.length === 0 ? [] : [problem],
@@ -72,11 +72,11 @@ export function fromFile(path: string, shownAs: string): Found {
 		);
 	} catch (error) {
 		const why = clip(error instanceof Error ? error.message : String(error), 160);
-		return found({}, [`${shownAs} is ignored: ${why}. The other places and the defaults apply.`]);
+		return found({}, [`${shownAs}: ${why}. Using the other places and the defaults.`]);
 	}
 }
 
-/** With the values of inner objects beside the others: `session.maxCost`. */
+/** Flattens inner objects: `session.maxCost`. */
 function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
 	const inner = ([key, value]: [string, unknown]): [string, unknown][] =>
 		SCOPES.has(key) && isObject(value)
@@ -88,7 +88,7 @@ function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<strin
 /** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
 	const content = parse(readText(path));
-	if (!isObject(content)) throw new Error(`it holds ${typeName(content)} where an object is expected`);
+	if (!isObject(content)) throw new Error(`expected an object, got ${typeName(content)}`);
 	return content;
 }
 
@@ -98,8 +98,8 @@ export function readText(path: string): string {
 	// A link to nowhere is not a missing file.
 	if (!statSync(dirname(path), quiet)?.isDirectory() || lstatSync(path, quiet) === undefined) return "{}";
 	const stats = statSync(path);
-	if (!stats.isFile()) throw new Error("it is not a file");
-	if (stats.size > MAX_BYTES) throw new Error(`it has ${stats.size} bytes, more than ${MAX_BYTES}`);
+	if (!stats.isFile()) throw new Error("expected a regular file");
+	if (stats.size > MAX_BYTES) throw new Error(`expected at most ${MAX_BYTES} bytes, got ${stats.size}`);
 	return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
 }
 
@@ -138,7 +138,7 @@ export function fromMemory(entries: readonly unknown[]): {
 	const read = entries.map(readMemory);
 	const damaged = read.filter((values) => values === undefined).length;
 	const values = read.findLast((values) => values !== undefined) ?? {};
-	const problem = `${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} in this session ignored.`;
+	const problem = `Ignoring ${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} of this session.`;
 	return { values, problems: damaged === 0 ? [] : [problem] };
 }
 

@@ -1,4 +1,4 @@
-/** Which place wins. Pure: the places are read elsewhere. */
+/** Chooses the strongest place of each setting. Pure: `places.ts` reads them. */
 import { quote } from "../core/text.ts";
 import { type Key, KEYS, type Setting, SETTINGS, type Settings } from "./settings.ts";
 
@@ -7,9 +7,9 @@ type Strength = "command" | "flag" | "start" | "file";
 
 /** Somewhere a person can set something. */
 export interface Place {
-	/** As the place writes them. */
+	/** The values as the place writes them. */
 	readonly values: { readonly [K in Key]?: unknown };
-	/** Its name when we speak of this setting. */
+	/** Its name in messages about this setting. */
 	readonly name: (key: Key) => string;
 	readonly strength: Strength;
 }

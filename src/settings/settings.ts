@@ -13,7 +13,7 @@ export type Settings = Readonly<Record<LimitKey, Max>> & {
 	readonly grace: number;
 	/** Seconds. */
 	readonly askTimeout: Max;
-	/** In place of the built-in wrap-up; empty for that. */
+	/** Empty for the built-in text. */
 	readonly wrapUpMessage: string;
 	/** A member's partial answer ends with a line that says so. */
 	readonly partialNote: boolean;

@@ -25,7 +25,7 @@ function merge(content: Readonly<Record<string, unknown>>, values: Values): Read
 		const held = next[scope] ?? {};
 		if (inner === undefined) next[key] = value;
 		else if (isObject(held)) next[scope] = { ...held, [inner]: value };
-		else throw new Error(`${scope} holds ${quote(held)} where an object is expected`);
+		else throw new Error(`${scope}: expected an object, got ${quote(held)}`);
 	}
 	return next;
 }

@@ -117,12 +117,12 @@ export class Driver {
 
 	/** Whole turns, each of which is followed by another; gives everything that was said but `admit`. */
 	turns(n: number): readonly Said[] {
-		return Array.from({ length: n }).flatMap(() => [...odd(this.request()), ...this.end()]);
+		return Array.from({ length: n }).flatMap(() => [...withoutAdmits(this.request()), ...this.end()]);
 	}
 
 	/** Tool calls in a row; gives everything that was said but `admit`. */
 	calls(n: number): readonly Said[] {
-		return Array.from({ length: n }).flatMap(() => odd(this.call()));
+		return Array.from({ length: n }).flatMap(() => withoutAdmits(this.call()));
 	}
 
 	/**
@@ -132,10 +132,10 @@ export class Driver {
 	knock(gate: Gate, id: MeterId): readonly Said[] {
 		if (gate === "turn") {
 			const ended = this.#isOpen ? this.end() : [];
-			return ended.length > 0 ? ended : odd(this.request());
+			return ended.length > 0 ? ended : withoutAdmits(this.request());
 		}
-		const opened = this.#isOpen ? [] : odd(this.request());
-		return opened.length > 0 ? opened : odd(this.call(CALLS.find((call) => concerns(id, "call", call))));
+		const opened = this.#isOpen ? [] : withoutAdmits(this.request());
+		return opened.length > 0 ? opened : withoutAdmits(this.call(CALLS.find((call) => concerns(id, "call", call))));
 	}
 
 	/** Requests at a gate until they have spent `n` of a meter: each counts 1, or 1 is charged after it. */
@@ -169,8 +169,7 @@ export class Driver {
 	}
 }
 
-/** Without the admissions. */
-function odd(said: readonly Said[]): readonly Said[] {
+function withoutAdmits(said: readonly Said[]): readonly Said[] {
 	return said.filter((word) => word !== "admit");
 }
 

@@ -154,7 +154,7 @@ describe("the settings tables of the manual", () => {
 test("the manual names the options that the library knows", () => {
 	const named = /^Options: (.*?)\. A wrong one/m.exec(read("docs/embedding.md"))?.[1] ?? "";
 	const names = [...named.matchAll(/`([a-z]\w+)`/gi)].map(([, name = ""]) => name);
-	const known = /known are (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
+	const known = /Known options: (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
 	assert.deepEqual(names.sort(), known.sort());
 });
 

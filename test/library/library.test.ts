@@ -193,7 +193,7 @@ describe("wrong options", () => {
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'There is no option "maxTurns"; known are turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, budget, parent.',
+			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, budget, parent.',
 		],
 	];
 	for (const [options, error, message] of wrong) {
@@ -204,7 +204,7 @@ describe("wrong options", () => {
 
 	test("a name that every object has is no option", () => {
 		assert.throws(() => turnLimit({ constructor: 1 } as never), {
-			message: /^There is no option "constructor"; known/,
+			message: /^turnLimit\(\): unknown option "constructor"\. Known/,
 		});
 	});
 

@@ -72,7 +72,7 @@ describe("in a script", () => {
 	test("in json mode the stream stays pi's, and stderr says why there is no advice", async (t) => {
 		const pi = await host(t);
 		const { stderr, events } = await pi.json("/turn-limit advise");
-		assert.equal(stderr, "pi-turn-limit: advise: standard output is pi's own in json mode.\n");
+		assert.equal(stderr, "pi-turn-limit: advise: not in json mode, where standard output belongs to pi.\n");
 		assert.ok(events.length > 0);
 	});
 

@@ -64,14 +64,17 @@ describe("/turn-limit save", () => {
 	test("is refused where nobody is", async (t) => {
 		const pi = await host(t, {});
 		const { stderr } = await pi.print("/turn-limit 50", "/turn-limit save");
-		assert.match(stderr, /^pi-turn-limit: Not saved: only a person can, in a session of their own\.$/m);
+		assert.match(
+			stderr,
+			/^pi-turn-limit: Not saved: only a person can save, and only in a session that no agent started\.$/m,
+		);
 		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
 	});
 
 	test("is refused in a subagent", async (t) => {
 		const root = `${process.pid}.${startOf(process.pid)}.1`;
 		const { pi, said } = await saying(t, { env: { PI_TURN_LIMIT_ROOT: root } }, "50", "save");
-		assert.equal(said[1], "error: Not saved: only a person can, in a session of their own.");
+		assert.equal(said[1], "error: Not saved: only a person can save, and only in a session that no agent started.");
 		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
 	});
 });

@@ -433,7 +433,7 @@ test("without a person, stderr says once that a model without prices cannot be h
 	const pi = await host(t, { ...FREE, model: (_request, n) => (n < 5 ? mark() : text("done")), env: cost(0.03) });
 	assert.deepEqual(await pi.print("go", "again"), {
 		stdout: "done\n",
-		stderr: "pi-turn-limit: Cost limit of $0.03 cannot be held: scripted has no prices.\n",
+		stderr: "pi-turn-limit: Cost limit of $0.03 cannot be enforced: scripted has no prices.\n",
 		code: 0,
 		signal: null,
 	});
@@ -448,14 +448,14 @@ test("a subagent in the same process leaves stderr to its parent", async (t) => 
 	});
 	const { stderr } = await pi.print("go");
 	assert.equal(turnsOfChildren(pi), 1);
-	assert.equal(stderr, "pi-turn-limit: Cost limit of $0.03 cannot be held: scripted has no prices.\n");
+	assert.equal(stderr, "pi-turn-limit: Cost limit of $0.03 cannot be enforced: scripted has no prices.\n");
 });
 
 test("a person is told at the start, when the model changes, and when the limit is set, once each", async (t) => {
 	const pi = await host(t, { ...FREE, model: endless(text("done")), env: cost(0.03), after: [others] });
 	const rpc = await pi.rpc();
 	const warning = (amount: string, model: string): string =>
-		`Cost limit of ${amount} cannot be held: ${model} has no prices.`;
+		`Cost limit of ${amount} cannot be enforced: ${model} has no prices.`;
 	const said = (): string[] => rpc.notifications.flatMap(({ message, type }) => (type === "warning" ? [message] : []));
 	const select = async (provider: string, modelId: string): Promise<string[]> => {
 		await rpc.send({ type: "set_model", provider, modelId });

@@ -178,7 +178,7 @@ test("damaged and foreign entries are ignored and said once", async (t) => {
 	await run(rpc);
 	const said = rpc.notifications.filter(({ type }) => type === "warning");
 	assert.deepEqual(said, [
-		{ message: "2 damaged or foreign turn-limit entries in this session ignored.", type: "warning" },
+		{ message: "Ignoring 2 damaged or foreign turn-limit entries of this session.", type: "warning" },
 	]);
 	assert.deepEqual(rpc.errors, []);
 });
@@ -194,7 +194,7 @@ test("a damaged entry on another branch is said when that branch is entered", as
 	assert.deepEqual(rpc.notifications, []);
 	await rpc.prompt(`/go-to ${damaged}`);
 	assert.deepEqual(rpc.notifications, [
-		{ message: "1 damaged or foreign turn-limit entry in this session ignored.", type: "warning" },
+		{ message: "Ignoring 1 damaged or foreign turn-limit entry of this session.", type: "warning" },
 	]);
 });
 

@@ -183,7 +183,7 @@ test("loaded twice, one instance acts and the other says so", async (t) => {
 	assert.deepEqual(
 		rpc.notifications.map(({ message }) => message),
 		[
-			"This session loads pi-turn-limit twice; this copy stays out of the way.",
+			"This session loads pi-turn-limit twice; this copy does nothing.",
 			"Agent aborted by user. Turn limit reached. Send a message to go on.",
 		],
 	);
@@ -207,7 +207,7 @@ test("bad values and unknown keys in a file are told in one message, and pi star
 	assert.deepEqual(rpc.notifications, [
 		{
 			message: [
-				`${FILE}: unknown and ignored: "maxturns". Known are ${known.join(", ")}.`,
+				`${FILE}: ignoring unknown keys: "maxturns". Known keys: ${known.join(", ")}.`,
 				`maxTurns in ${FILE}: expected a whole number from 0, or unlimited, got -1. Using 6 (PI_MAX_TURNS).`,
 				`maxToolCalls in ${FILE}: expected a whole number from 0, or unlimited, got 1.5. Using unlimited (default).`,
 				`policy in ${FILE}: expected abort or synthesize, got ["abort"]. Using abort (default).`,
@@ -244,9 +244,9 @@ function look(path: string): unknown {
 for (const [what, make, why] of [
 	["broken JSON", (path: string) => writeFileSync(path, '{ "maxTurns": 5'), "position 15"],
 	["control codes", (path: string) => writeFileSync(path, "\u001b[31mred\n"), "is not valid JSON"],
-	["10 MB", (path: string) => writeFileSync(path, '{ "maxTurns": 5 }'.padEnd(10 ** 7)), "10000000 bytes"],
-	["a directory", (path: string) => mkdirSync(path), "it is not a file"],
-	["a pipe", (path: string) => execFileSync("mkfifo", [path]), "it is not a file"],
+	["10 MB", (path: string) => writeFileSync(path, '{ "maxTurns": 5 }'.padEnd(10 ** 7)), "got 10000000"],
+	["a directory", (path: string) => mkdirSync(path), "expected a regular file"],
+	["a pipe", (path: string) => execFileSync("mkfifo", [path]), "expected a regular file"],
 	["a link to itself", (path: string) => symlinkSync(path, path), "ELOOP"],
 ] as const) {
 	test(`${what} in place of a file: pi starts, one message says what holds, and it stays as it is`, async (t) => {
@@ -258,7 +258,7 @@ for (const [what, make, why] of [
 		const [message, ...others] = stderr.split("\n");
 		assert.match(
 			message!,
-			/^pi-turn-limit: turn-limit\.json is ignored: [^\p{Cc}]*\. The other places and the defaults apply\.$/u,
+			/^pi-turn-limit: turn-limit\.json: [^\p{Cc}]*\. Using the other places and the defaults\.$/u,
 		);
 		assert.ok(message?.includes(why), message);
 		assert.deepEqual(others, [""]);

@@ -15,8 +15,8 @@ async function timed(t: TestContext, maxTime: string, seconds: number, options: 
 	const heard: Outcome[] = [];
 	const limit = (pi: ExtensionAPI): void => {
 		const places = [{ values: { maxTime, grace: 0 }, name: () => "option", strength: "start" as const }];
-		const hear = ({ outcome }: { outcome: Outcome }): void => void heard.push(outcome);
-		new Session(pi, { rank: "program", places, now: () => clock.now, hear });
+		const onReport = ({ outcome }: { outcome: Outcome }): void => void heard.push(outcome);
+		new Session(pi, { rank: "program", places, now: () => clock.now, onReport });
 	};
 	const reply = (n: number): Reply => {
 		clock.now += seconds * SECOND;

@@ -21,7 +21,7 @@ function programs(options: TurnLimitOptions) {
 }
 
 describe("two copies in one session", () => {
-	const twice = "This session loads pi-turn-limit twice; this copy stays out of the way.";
+	const twice = "This session loads pi-turn-limit twice; this copy does nothing.";
 
 	test("both installed: the first guards, the second says so and is silent, and there is one command", async (t) => {
 		const pi = await inside(t, { ...endlessly, person: () => false, extensions: [installed, installed] });
@@ -55,10 +55,10 @@ describe("two copies in one session", () => {
 		});
 	}
 
-	test("both a program's: nothing runs, because only one could hold", async (t) => {
+	test("both a program's: nothing runs, because only one can guard it", async (t) => {
 		const [first, second] = [programs({ turns: 2 }), programs({ turns: 4 })];
 		const pi = await inside(t, { ...endlessly, extensions: [first.limit, second.limit], person: () => false });
-		const message = "This session has two turnLimit() extensions; it is stopped because only one could hold.";
+		const message = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
 		assert.deepEqual(pi.notifications, [{ message, type: "warning" }]);
 		await pi.run("go");
 		assert.equal(pi.model.requests.length, 0);

@@ -871,9 +871,9 @@ describe("amounts", () => {
 
 	describe("of a model without prices", () => {
 		const free = { modelFields: { cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } } };
-		const warning = "Cost limit of $1.00 cannot be held: scripted has no prices.";
+		const warning = "Cost limit of $1.00 cannot be enforced: scripted has no prices.";
 
-		test("cannot be held, and the person is told once at the start and again when the limit changes", async (t) => {
+		test("cannot be enforced, and the person is told once at the start and again when the limit changes", async (t) => {
 			const options = { ...free, env: { PI_TURN_LIMIT_COST: "1" }, person: () => false, model: endless(text("done")) };
 			const pi = await inside(t, options);
 			assert.deepEqual(pi.notifications, [{ message: warning, type: "warning" }]);
@@ -881,7 +881,7 @@ describe("amounts", () => {
 			await pi.run("/turn-limit cost 2");
 			await pi.run("/turn-limit cost 2");
 			const messages = pi.notifications.map(({ message }) => message);
-			assert.equal(messages.filter((message) => message.includes("cannot be held")).length, 2);
+			assert.equal(messages.filter((message) => message.includes("cannot be enforced")).length, 2);
 		});
 
 		test("is told when it takes the place of one with prices", async (t) => {

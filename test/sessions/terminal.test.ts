@@ -161,7 +161,7 @@ describe("/turn-limit advise", () => {
 		await pi.run("/turn-limit advise");
 		assert.deepEqual(
 			[followed.stdout, followed.stderr],
-			["", "pi-turn-limit: advise: standard output is pi's own in json mode.\n"],
+			["", "pi-turn-limit: advise: not in json mode, where standard output belongs to pi.\n"],
 		);
 	});
 

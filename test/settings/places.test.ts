@@ -78,20 +78,20 @@ test("a missing file or folder is fine, and so is a file where the folder should
 	}
 });
 
-const OTHER = "The other places and the defaults apply.";
+const OTHER = "Using the other places and the defaults.";
 
 for (const [what, content, problem] of [
-	["nothing in it", "", /^the file is ignored: Unexpected end of JSON input\. /],
-	["broken JSON", '{ "maxTurns": 5', /^the file is ignored: .* position 15.*\. /],
-	["a number that JSON does not know", '{ "maxTurns": NaN }', /^the file is ignored: .*NaN.* is not valid JSON\. /],
-	["a list", "[5]", /^the file is ignored: it holds a list where an object is expected\. /],
-	["a number", "5", /^the file is ignored: it holds a number where an object is expected\. /],
-	["null", "null", /^the file is ignored: it holds null where an object is expected\. /],
-	["text", '"s3cret"', /^the file is ignored: it holds a string where an object is expected\. /],
-	["a mistake beside a budget", `{ "budget": 's3cret' }`, /^the file is ignored: Unexpected token '{3} in JSON\. /],
-	["a mistake at the start of it", `s3cret "budget"`, /^the file is ignored: Unexpected token 's' in JSON\. /],
-	["too much", `{ "maxTurns": 5 }${" ".repeat(64 * 1024)}`, /: it has 65553 bytes, more than 65536\. /],
-	["control codes", "\u001b[31mred\n", /^the file is ignored: [^\p{Cc}]* is not valid JSON\. /u],
+	["nothing in it", "", /^the file: Unexpected end of JSON input\. /],
+	["broken JSON", '{ "maxTurns": 5', /^the file: .* position 15.*\. /],
+	["a number that JSON does not know", '{ "maxTurns": NaN }', /^the file: .*NaN.* is not valid JSON\. /],
+	["a list", "[5]", /^the file: expected an object, got a list\. /],
+	["a number", "5", /^the file: expected an object, got a number\. /],
+	["null", "null", /^the file: expected an object, got null\. /],
+	["text", '"s3cret"', /^the file: expected an object, got a string\. /],
+	["a mistake beside a budget", `{ "budget": 's3cret' }`, /^the file: Unexpected token '{3} in JSON\. /],
+	["a mistake at the start of it", `s3cret "budget"`, /^the file: Unexpected token 's' in JSON\. /],
+	["too much", `{ "maxTurns": 5 }${" ".repeat(64 * 1024)}`, /: expected at most 65536 bytes, got 65553\. /],
+	["control codes", "\u001b[31mred\n", /^the file: [^\p{Cc}]* is not valid JSON\. /u],
 ] as const) {
 	test(`a file with ${what} is ignored, and one problem says why and what applies instead`, () => {
 		const { place, problems } = read(content);
@@ -107,8 +107,8 @@ test("a file of exactly 64 KiB is still read", () => {
 });
 
 for (const [what, make, why] of [
-	["a directory", (path: string) => mkdirSync(path), "it is not a file"],
-	["a pipe", (path: string) => execFileSync("mkfifo", [path]), "it is not a file"],
+	["a directory", (path: string) => mkdirSync(path), "expected a regular file"],
+	["a pipe", (path: string) => execFileSync("mkfifo", [path]), "expected a regular file"],
 	["a link to itself", (path: string) => symlinkSync(path, path), "ELOOP: too many symbolic links encountered"],
 	["a link to nowhere", (path: string) => symlinkSync("nowhere", path), "ENOENT: no such file or directory"],
 ] as const) {
@@ -118,7 +118,7 @@ for (const [what, make, why] of [
 		const { place, problems } = fromFile(path, "the file");
 		assert.deepEqual(place.values, {});
 		assert.equal(problems.length, 1);
-		assert.ok(problems[0]!.startsWith(`the file is ignored: ${why}`), problems[0]);
+		assert.ok(problems[0]!.startsWith(`the file: ${why}`), problems[0]);
 	});
 }
 
@@ -127,14 +127,14 @@ const KNOWN = [...KEYS.filter((key) => !key.startsWith("budget.")), "budget"].jo
 test("a cap of a fleet's budget is unknown outside of it", () => {
 	const { place, problems } = read('{ "budget.maxTurns": 5 }');
 	assert.deepEqual(place.values, {});
-	assert.deepEqual(problems, [`the file: unknown and ignored: "budget.maxTurns". Known are ${KNOWN}.`]);
+	assert.deepEqual(problems, [`the file: ignoring unknown keys: "budget.maxTurns". Known keys: ${KNOWN}.`]);
 	assert.deepEqual(fromMemory([{ version: 1, values: { "budget.maxTurns": 5, grace: 1 } }]).values, { grace: 1 });
 });
 
 test("unknown keys are reported in one sentence with the known ones; the known ones still count", () => {
 	const { place, problems } = read('{ "maxturns": 5, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
 	assert.deepEqual(place.values, { maxTurns: 7 });
-	assert.deepEqual(problems, [`the file: unknown and ignored: "maxturns", "__proto__". Known are ${KNOWN}.`]);
+	assert.deepEqual(problems, [`the file: ignoring unknown keys: "maxturns", "__proto__". Known keys: ${KNOWN}.`]);
 	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
 	assert.equal(many.problems.length, 1);
 	assert.ok(many.problems[0]!.length < KEYS.join(", ").length + 250);
@@ -147,10 +147,10 @@ for (const scope of WIDER_SCOPES.filter((scope) => scope !== "budget")) {
 		);
 		assert.deepEqual(place.values, { [`${scope}.maxCost`]: 20, policy: { maxTurns: 1 } });
 		assert.equal(place.name(`${scope}.maxCost`), `${scope}.maxCost in the file`);
-		assert.deepEqual(problems, [`the file: unknown and ignored: "${scope}.maxFiles". Known are ${KNOWN}.`]);
+		assert.deepEqual(problems, [`the file: ignoring unknown keys: "${scope}.maxFiles". Known keys: ${KNOWN}.`]);
 		const none = read(JSON.stringify({ [scope]: 5 }));
 		assert.deepEqual(none.place.values, {});
-		assert.deepEqual(none.problems, [`the file: unknown and ignored: "${scope}". Known are ${KNOWN}.`]);
+		assert.deepEqual(none.problems, [`the file: ignoring unknown keys: "${scope}". Known keys: ${KNOWN}.`]);
 	});
 }
 
@@ -172,10 +172,10 @@ test("a damaged or foreign entry is ignored and counted; the newest valid one is
 	]) {
 		const { values, problems } = fromMemory([remember({ maxTurns: 5 }), good, bad]);
 		assert.deepEqual(values, { maxTurns: 7 }, JSON.stringify(bad));
-		assert.deepEqual(problems, ["1 damaged or foreign turn-limit entry in this session ignored."]);
+		assert.deepEqual(problems, ["Ignoring 1 damaged or foreign turn-limit entry of this session."]);
 	}
 	assert.deepEqual(fromMemory([1, good, 2]).problems, [
-		"2 damaged or foreign turn-limit entries in this session ignored.",
+		"Ignoring 2 damaged or foreign turn-limit entries of this session.",
 	]);
 	assert.deepEqual(fromMemory([]), { values: {}, problems: [] });
 });

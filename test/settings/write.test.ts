@@ -71,9 +71,9 @@ test("a link stays a link, the file behind it keeps its mode, and nothing else i
 
 for (const [content, problem] of [
 	["{ maxTurns: 3", /JSON/],
-	["[]", /it holds a list where an object is expected/],
-	['{ "session": 3 }', /session holds 3 where an object is expected/],
-	['{ "session": [] }', /session holds \[\] where an object is expected/],
+	["[]", /expected an object, got a list/],
+	['{ "session": 3 }', /session: expected an object, got 3/],
+	['{ "session": [] }', /session: expected an object, got \[\]/],
 ] as const) {
 	test(`a damaged file is left alone: ${content}`, () => {
 		const path = file(content);

@@ -161,9 +161,14 @@ export class Loop {
 			const { before, decision, effects, after } = this.#take(request);
 			this.#ledger.spend("turns", turnsOf(after) - turnsOf(before));
 			const isReserved = effects.some(({ type }) => type === "reserve");
-			this.#ask(isReserved ? this.#send(this.#ledger.reserve(this.#sides.state)) : effects);
+			this.#ask(isReserved ? this.#send(this.#reserve()) : effects);
 			if (decision !== "wait") return !this.#isAborted && decision === "admit";
 		}
+	}
+
+	/** The ledger's answer, for which an aborted run does not wait. */
+	#reserve(): Event {
+		return this.#isAborted ? { type: "interrupted" } : this.#ledger.reserve(this.#sides.state);
 	}
 
 	/** Opens the question, if there is one, until it is answered; an answer can bring another question. */

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { transition } from "../../src/core/breaker.ts";
-import { kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { isShared, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { POLICIES } from "../../src/core/limit.ts";
 import type { Event } from "../../src/core/alphabet.ts";
 import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
@@ -194,6 +194,18 @@ for (const meter of HERE.filter((id) => kindOf(id).of === "turns")) {
 		]);
 	});
 }
+
+for (const meter of HERE.filter(isShared)) {
+	test(`a real session that is aborted before its first turn does not wait for the ledger about ${meter}, which chance seldom brings`, async () => {
+		await compare(false, [{ type: "limit_set", meter, max: 0 }], [{ type: "prompted" }, { type: "interrupted" }]);
+	});
+}
+
+test("a real session fails as the spec says where every repetition of a turn fails, which chance seldom brings", async () => {
+	const failures = Array.from({ length: RETRIES + 1 }, () => ({ type: "turn_failed", message: "overloaded" }) as const);
+	await compare(false, [], [{ type: "prompted" }, ...failures]);
+	assert.ok(seen.has("failed"));
+});
 
 test("in doing so every question is asked, every message given, every outcome reached", () => {
 	const lines = [...seen].filter((line) => !/^turn \w+ /.test(line)).sort();
