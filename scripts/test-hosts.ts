@@ -6,20 +6,16 @@
  *     node scripts/test-hosts.ts                 all hosts
  *     node scripts/test-hosts.ts 1.5.0-node-24   some of them
  */
-import { availableParallelism } from "node:os";
-import { dirname, relative } from "node:path";
-import { run } from "node:test";
 import { bringHost } from "./hosts.js";
+import { passes } from "./suite.ts";
 
 interface Host {
 	/** The version; if not given, the one that is installed. */
 	readonly pi?: string;
 	/** The major version; if not given, the Node that runs this. */
 	readonly node?: number;
-	readonly tests: string[];
+	readonly tests: readonly string[];
 }
-
-const root = dirname(import.meta.dirname);
 
 const facts = ["test/facts/*.test.ts", "test/harness/*.test.ts"];
 const alone = [...facts, "test/pi/*.test.ts"];
@@ -34,35 +30,16 @@ const hosts: Record<string, Host> = {
 	"0.85.1": { pi: "0.85.1", tests: ["test/hosts/*.ts"] },
 };
 
-/** Runs the tests of one host; tells which failed and why, and the sum in one line. Gives whether all passed. */
-async function passes(name: string, { pi, node, tests }: Host): Promise<boolean> {
+/** On one host. */
+async function passesOn(name: string, { pi, node, tests }: Host): Promise<boolean> {
 	process.env["PI_TEST_HOST"] = pi === undefined ? "" : await bringHost(pi);
 	process.env["PI_TEST_NODE"] = node === undefined ? process.execPath : await bringHost(`node-${node}`);
-	let passed = 0;
-	let failed = 0;
-	const started = Date.now();
-	const results = run({ globPatterns: tests, concurrency: availableParallelism() });
-	results.on("test:pass", ({ details }) => {
-		if (details.type !== "suite") passed++;
-	});
-	results.on("test:fail", ({ file = "", name: test, details: { type, error } }) => {
-		if (type === "suite") return;
-		failed++;
-		const why = String(error.cause).replace(/^/gm, "    ");
-		console.error(`✖ pi ${name}: ${relative(root, file)}: ${test}\n${why}\n`);
-	});
-	results.on("test:stderr", ({ message }) => process.stderr.write(message));
-	await results.resume().toArray();
-	const seconds = Math.round((Date.now() - started) / 1000);
-	const ok = failed === 0 && passed > 0;
-	console.log(`${ok ? "✔" : "✖"} pi ${name}: ${passed} passed, ${failed} failed, in ${seconds} s`);
-	return ok;
+	return await passes(`pi ${name}`, tests);
 }
 
 const wanted = process.argv.slice(2);
-process.chdir(root);
 for (const name of wanted.length > 0 ? wanted : Object.keys(hosts)) {
 	const host = hosts[name];
 	if (!host) throw new RangeError(`No such host: ${name}. Known: ${Object.keys(hosts).join(", ")}`);
-	if (!(await passes(name, host))) process.exitCode = 1;
+	if (!(await passesOn(name, host))) process.exitCode = 1;
 }

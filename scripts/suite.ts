@@ -1,0 +1,60 @@
+/** Runs test files, several in one process: each process pays for its start, and again for the first pi that it starts. */
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { run } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const root = dirname(import.meta.dirname);
+
+/** Tests here leave their process as they found it. */
+const GROUPED = /^test\/(company|core|facts|history|pi|settings|tree)\//;
+
+/** So many processes share the files of these folders, a few at a time. */
+const GROUPS = 8;
+
+/** Runs the tests; names those that fail and says why, and the sum in one line. Gives whether all have passed. */
+export async function passes(name: string, patterns: readonly string[]): Promise<boolean> {
+	const folder = mkdtempSync(join(tmpdir(), "pi-suite-"));
+	const started = Date.now();
+	let [passed, failed] = [0, 0];
+	try {
+		const files = processesOf(globSync([...patterns], { cwd: root }).toSorted(), folder);
+		// One more than there are cores, because tests also wait.
+		process.chdir(root);
+		const results = run({ files, concurrency: availableParallelism() + 1 });
+		results.on("test:pass", ({ details }) => {
+			if (details.type !== "suite") passed++;
+		});
+		results.on("test:fail", ({ file = "", name: test, details: { type, error } }) => {
+			if (type === "suite") return;
+			failed++;
+			const why = String(error.cause).replace(/^/gm, "    ");
+			console.error(`✖ ${name}: ${relative(root, file)}: ${test}\n${why}\n`);
+		});
+		results.on("test:stderr", ({ message }) => process.stderr.write(message));
+		await results.resume().toArray();
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+	const isGood = failed === 0 && passed > 0;
+	const seconds = Math.round((Date.now() - started) / 1000);
+	console.log(`${isGood ? "✔" : "✖"} ${name}, ${seconds} s:\n${passed} passed, ${failed} failed`);
+	return isGood;
+}
+
+/** One module per process. Neighbours, which take about as long, go to different processes. */
+function processesOf(files: readonly string[], folder: string): string[] {
+	const grouped = files.filter((file) => GROUPED.test(file));
+	const groups = Array.from({ length: Math.min(GROUPS, grouped.length) }, (_, group) => {
+		const path = join(folder, `${group}.mjs`);
+		const members = grouped.filter((_, i) => i % GROUPS === group);
+		writeFileSync(
+			path,
+			members.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(root, file)).href)};\n`).join(""),
+		);
+		return path;
+	});
+	const alone = files.filter((file) => !GROUPED.test(file)).map((file) => resolve(root, file));
+	return [...groups, ...alone];
+}
