@@ -1,5 +1,6 @@
 /** How a run ended: one value per run, and the line that reports it. */
 import { amount, amountIn } from "./amount.ts";
+import { isOfRound } from "./limit.ts";
 import { kindOf, type Max, type MeterId, type PerRunMeter, perRunMeter, RUN_METER_IDS } from "./meters.ts";
 import { clip } from "./text.ts";
 
@@ -78,12 +79,18 @@ export const PREFIX = "pi-turn-limit:";
 export function line(outcome: Outcome, source: (id: MeterId) => string): string | undefined {
 	if (isBroken(outcome)) return brokenText(outcome);
 	if (!limitActed(outcome)) return undefined;
-	const after = outcome.advised ? " after the wrap-up" : " after a question";
-	const where = hasTrip(outcome)
-		? ` at the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})`
-		: after;
+	const meter = hasTrip(outcome) ? outcome.meter : "turns";
 	const cut = "cut" in outcome ? ", which cut off what was under way" : "";
-	return `${PREFIX} ${outcome.kind}${where}${cut}; spent: ${spentText(outcome, hasTrip(outcome) ? outcome.meter : undefined)}.`;
+	// A wider limit counts more than this run has spent.
+	const spent = isOfRound(meter) ? "spent" : "spent in this run";
+	return `${PREFIX} ${outcome.kind}${cause(outcome, source)}${cut}; ${spent}: ${spentText(outcome, meter)}.`;
+}
+
+function cause(outcome: Outcome, source: (id: MeterId) => string): string {
+	if (!hasTrip(outcome) || outcome.limit === "unlimited")
+		return outcome.advised ? " after the wrap-up" : " after a question";
+	const at = outcome.kind === "wrapped_up" ? "near" : "at";
+	return ` ${at} the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})`;
 }
 
 function hasTrip(outcome: Outcome): outcome is Outcome & Trip {

@@ -1,6 +1,6 @@
 /** One guard per session, whatever copies of the extension a session loads. */
 import type { Context, Pi } from "./host.ts";
-import { shared } from "./shared.ts";
+import { shared } from "./process-state.ts";
 
 /** The limits of a program that embeds pi outrank those of an installed copy. */
 export type Rank = "installed" | "program";

@@ -19,7 +19,7 @@ import type { Surroundings } from "./preferences.ts";
 import type { Report } from "./report.ts";
 import { noted } from "./reply.ts";
 import { Session } from "./session.ts";
-import { shared } from "./shared.ts";
+import { shared } from "./process-state.ts";
 import type { Role } from "./tree.ts";
 
 /** A limit stopped a run; the code that another agent CLI uses for its turn limit. */

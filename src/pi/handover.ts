@@ -1,6 +1,6 @@
 /** Passes a session from an instance of the extension to the next one when pi reloads its extensions in mid-run. */
 import type { State } from "../core/state.ts";
-import { shared } from "./shared.ts";
+import { shared } from "./process-state.ts";
 import type { Shares } from "./shares.ts";
 
 /** Handles an event that reached an instance which no longer guards the session. */

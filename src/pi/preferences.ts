@@ -6,7 +6,7 @@ import { type LoweringPlace, type Place, resolve, type Resolved } from "../setti
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../settings/settings.ts";
 import { type Context, NAME, type Pi } from "./host.ts";
 import type { Options } from "./options.ts";
-import { shared } from "./shared.ts";
+import { shared } from "./process-state.ts";
 import type { Tree } from "./tree.ts";
 
 /** The places around the session. */

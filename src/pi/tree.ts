@@ -1,7 +1,7 @@
 /** Tells the root of a tree of agents from its members. */
 import { readFileSync } from "node:fs";
 import { isObject, type Values } from "../settings/places.ts";
-import { shared } from "./shared.ts";
+import { shared } from "./process-state.ts";
 
 /** Names the root's process and run, and the tree if it is limited, to every process that it starts. */
 const VARIABLE = "PI_TURN_LIMIT_ROOT";

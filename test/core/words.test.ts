@@ -140,7 +140,17 @@ describe("how a run ended", () => {
 		[
 			{ ...spent, kind: "wrapped_up", meter: "turns", limit: "unlimited", cost: 10_000, advised: true },
 			...([true, false] as const),
-			"pi-turn-limit: wrapped_up at the limit of unlimited turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.01.",
+			"pi-turn-limit: wrapped_up after the wrap-up; spent: 5 turns, 1 tool call, $0.01.",
+		],
+		[
+			{ ...spent, kind: "wrapped_up", meter: "turns", limit: 6, advised: true },
+			...([true, false] as const),
+			"pi-turn-limit: wrapped_up near the limit of 6 turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.25.",
+		],
+		[
+			{ ...spent, kind: "exhausted", meter: "treeTurns", limit: 9 },
+			...([true, true] as const),
+			"pi-turn-limit: exhausted at the limit of 9 turns in this tree of agents (treeTurns); spent in this run: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, kind: "synthesized", ...trip },
@@ -177,6 +187,7 @@ describe("how a run ended", () => {
 		],
 	];
 	const sources: Partial<PerMeter<string>> = {
+		treeTurns: "treeTurns",
 		turns: "PI_MAX_TURNS",
 		toolCalls: "--turn-limit-tools",
 		cost: "maxCost in turn-limit.json",

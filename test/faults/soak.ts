@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { shared } from "../../src/pi/shared.ts";
+import { shared } from "../../src/pi/process-state.ts";
 import { type Outcome, turnLimit } from "../../src/index.ts";
 import { noop, session } from "../harness/session.ts";
 import type { Scope } from "../harness/wait.ts";

@@ -18,7 +18,7 @@ import {
 	SettingsManager,
 } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
-import { shared } from "../../src/pi/shared.ts";
+import { shared } from "../../src/pi/process-state.ts";
 import { write } from "./folders.ts";
 import { type HostOptions, models, settings } from "./host.ts";
 import { text } from "./model.ts";

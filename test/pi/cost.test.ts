@@ -406,7 +406,7 @@ test("a run that ends after the wrap-up names the limit that it was about", asyn
 	const pi = await host(t, { model: [cents(9), text("My report.")], env: cost(0.1), after: [spy] });
 	assert.deepEqual(await pi.print("go"), {
 		stdout: "My report.\n",
-		stderr: `pi-turn-limit: wrapped_up at the limit of $0.10 (${VARIABLE}); spent: 2 turns, 1 tool call, $0.10.\n`,
+		stderr: `pi-turn-limit: wrapped_up near the limit of $0.10 (${VARIABLE}); spent: 2 turns, 1 tool call, $0.10.\n`,
 		code: 54,
 		signal: null,
 	});

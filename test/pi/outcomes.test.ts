@@ -46,7 +46,7 @@ const headless: readonly Case[] = [
 		options: { model: [...times(3), text("summary")], env: { PI_MAX_TURNS: "5", PI_TURN_LIMIT_GRACE: "2" } },
 		...{ turns: 4, toolCalls: 3, requests: 4, stdout: "summary\n", code: { print: 54, json: 54 } },
 		stderr:
-			/^pi-turn-limit: wrapped_up at the limit of 5 turns \(PI_MAX_TURNS\); spent: 4 turns, 3 tool calls, \$0\.04\.\n$/,
+			/^pi-turn-limit: wrapped_up near the limit of 5 turns \(PI_MAX_TURNS\); spent: 4 turns, 3 tool calls, \$0\.04\.\n$/,
 		recorded: true,
 	},
 	{

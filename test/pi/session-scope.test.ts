@@ -15,7 +15,7 @@ test("a session that is resumed goes on from what it has spent", async (t) => {
 	assert.equal(code, 53);
 	assert.equal(
 		stderr,
-		"pi-turn-limit: exhausted at the limit of 3 turns in this session (PI_TURN_LIMIT_SESSION_TURNS); spent: 1 turn, 1 tool call, $0.01.\n",
+		"pi-turn-limit: exhausted at the limit of 3 turns in this session (PI_TURN_LIMIT_SESSION_TURNS); spent in this run: 1 turn, 1 tool call, $0.01.\n",
 	);
 	assert.deepEqual(
 		outcomes(pi).map(({ kind, turns }) => [kind, turns]),

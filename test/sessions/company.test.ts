@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
-import { shared } from "../../src/pi/shared.ts";
+import { shared } from "../../src/pi/process-state.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { calls, endless, held, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

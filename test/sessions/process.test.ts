@@ -21,7 +21,7 @@ const fated = {
 const stopLine =
 	"pi-turn-limit: exhausted at the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 2 tool calls, $0.02.\n";
 const partialLine =
-	"pi-turn-limit: wrapped_up at the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
+	"pi-turn-limit: wrapped_up near the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
 
 /** A script with these prompts. */
 async function script(t: TestContext, prompts: readonly string[], options: InsideOptions = {}) {
