@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { suite, test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { inspect } from "node:util";
 import {
 	accountsOf,
@@ -48,7 +48,7 @@ function wrong(found: BudgetFound): readonly string[] {
 	});
 }
 
-suite("a budget", () => {
+describe("a budget", () => {
 	test("that nobody has set is none", (t) => {
 		assert.deepEqual(read(t, undefined), { kind: "none" });
 		assert.deepEqual(readBudget("/nowhere/turn-limit.json", "turn-limit.json", {}, undefined), { kind: "none" });
@@ -96,7 +96,7 @@ suite("a budget", () => {
 	});
 });
 
-suite("an address", () => {
+describe("an address", () => {
 	for (const mode of [0o644, 0o640, 0o604]) {
 		test(`in a file of mode ${mode.toString(8)} is refused`, (t) => {
 			assert.deepEqual(wrong(read(t, { at: AT, account: "a" }, {}, mode)), [
@@ -141,7 +141,7 @@ suite("an address", () => {
 	});
 });
 
-suite("a budget that is wrong cannot be used, and says why:", () => {
+describe("a budget that is wrong cannot be used, and says why:", () => {
 	const cases: Record<string, [unknown, string]> = {
 		"no address": [
 			{ account: "a" },
@@ -211,7 +211,7 @@ suite("a budget that is wrong cannot be used, and says why:", () => {
 	});
 });
 
-suite("a file that cannot be read", () => {
+describe("a file that cannot be read", () => {
 	const found = (path: string): BudgetFound => readBudget(path, "turn-limit.json", {}, undefined);
 	const unread = ["budget in turn-limit.json: expected an object, got a file that cannot be read"];
 
@@ -241,7 +241,7 @@ suite("a file that cannot be read", () => {
 	});
 });
 
-suite("the budget of a program", () => {
+describe("the budget of a program", () => {
 	test("is an option like the file's object", () => {
 		const { address, account, caps } = usable(readOption({ at: AT, account: "a", maxTurns: 3 }));
 		assert.deepEqual([address, account, caps], [AT, "a", { turns: 3 }]);
@@ -255,7 +255,7 @@ suite("the budget of a program", () => {
 	});
 });
 
-suite("the accounts of a budget", () => {
+describe("the accounts of a budget", () => {
 	const budget: Budget = { at: () => AT, account: "a", caps: {}, daily: {}, zone: "Asia/Tokyo" };
 	const now = Date.UTC(2026, 1, 3, 15);
 	const accounts = (more: Partial<Budget>) => accountsOf({ ...budget, ...more }, now);
