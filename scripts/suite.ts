@@ -11,7 +11,7 @@ const root = dirname(import.meta.dirname);
 const GROUPED = /^test\/(company|core|facts|history|pi|settings|tree)\//;
 
 /** So many processes share the files of these folders, a few at a time. */
-const GROUPS = 8;
+const GROUPS = 10;
 
 /** Runs the tests; names those that fail and says why, and the sum in one line. Gives whether all have passed. */
 export async function passes(name: string, patterns: readonly string[]): Promise<boolean> {
@@ -19,7 +19,9 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 	const started = Date.now();
 	let [passed, failed] = [0, 0];
 	try {
-		const files = processesOf(globSync([...patterns], { cwd: root }).toSorted(), folder);
+		const found = globSync([...patterns], { cwd: root }).toSorted();
+		console.log(`${name}: ${found.length} files`);
+		const files = processesOf(found, folder);
 		// One more than there are cores, because tests also wait.
 		process.chdir(root);
 		const results = run({ files, concurrency: availableParallelism() + 1 });
@@ -56,5 +58,6 @@ function processesOf(files: readonly string[], folder: string): string[] {
 		return path;
 	});
 	const alone = files.filter((file) => !GROUPED.test(file)).map((file) => resolve(root, file));
-	return [...groups, ...alone];
+	// The longest stand alone, so they come first.
+	return [...alone, ...groups];
 }
