@@ -67,30 +67,30 @@ function find(
 	address: string | undefined,
 	path: string | undefined,
 ): BudgetFound {
-	const caps = Object.fromEntries(Object.entries(CAPS).map(([key, meter]) => [key, `_${meter.toUpperCase()}`]));
 	const variable = (name: string): unknown => env[VARIABLE + name]?.trim() || undefined;
-	const pick = (names: Readonly<Record<string, string>>, from: unknown, object: string, prefix = ""): Given =>
-		Object.fromEntries(
-			Object.entries(names).map(([key, name]) => {
-				const value = variable(prefix + name);
-				const inFile = isObject(from) ? from[key] : undefined;
-				const where = value === undefined ? `${object}.${key}${place}` : VARIABLE + prefix + name;
-				return [key, { value: value ?? inFile, where }];
-			}),
-		);
+	const pick = (name: string, from: unknown, object: string, key: string): Given => {
+		const value = variable(name);
+		const inFile = isObject(from) ? from[key] : undefined;
+		const where = value === undefined ? `${object}.${key}${place}` : VARIABLE + name;
+		return { value: value ?? inFile, where };
+	};
+	const pickCaps = (prefix: string, from: unknown, object: string): GivenCaps =>
+		Object.entries(CAPS).map(([key, meter]) => [key as CapKey, pick(prefix + meter.toUpperCase(), from, object, key)]);
 	const reader = new Reader();
-	const account = pick({ account: "_ACCOUNT", zone: "_ZONE" }, given, "budget");
-	const total = pick(caps, given, "budget");
-	const daily = pick(caps, isObject(given) ? given["day"] : undefined, "budget.day", "_DAY");
-	const isSet = [account, total, daily].some((each) => Object.values(each).some(({ value }) => value !== undefined));
+	const account = pick("_ACCOUNT", given, "budget", "account");
+	const zone = pick("_ZONE", given, "budget", "zone");
+	const total = pickCaps("_", given, "budget");
+	const daily = pickCaps("_DAY_", isObject(given) ? given["day"] : undefined, "budget.day");
+	const all = [account, zone, ...[...total, ...daily].map(([, each]) => each)];
+	const isSet = all.some(({ value }) => value !== undefined);
 	const isTaken = env[VARIABLE] === TAKEN;
 	if (given === undefined && address === undefined && !isTaken && !isSet) return { kind: "none" };
 	if (!reader.shape(given, place)) return { kind: "unusable", why: reader.wrong };
 	const at = address ?? reader.address(given, path, place, isTaken);
 	const budget = {
 		at: () => at,
-		account: reader.account(account["account"], path),
-		zone: reader.zone(account["zone"]),
+		account: reader.account(account, path),
+		zone: reader.zone(zone),
 		caps: reader.caps(total),
 		daily: reader.caps(daily),
 	};
@@ -143,7 +143,14 @@ function mayHoldOne(path: string): boolean {
 	}
 }
 
-type Given = Readonly<Record<string, { readonly value: unknown; readonly where: string }>>;
+/** A value, and the place that it comes from. */
+interface Given {
+	readonly value: unknown;
+	readonly where: string;
+}
+
+type CapKey = keyof typeof CAPS;
+type GivenCaps = readonly (readonly [CapKey, Given])[];
 
 const KNOWN = ["at", "account", "zone", "day", ...Object.keys(CAPS)];
 
@@ -180,7 +187,8 @@ class Reader {
 			const expected = `an address, since ${VARIABLE} is not passed on to the agents that an agent starts`;
 			this.#expect(where, expected, "nothing");
 		} else if (at === undefined) this.#expect(where, `an address${orIn(VARIABLE, path)}`, "nothing");
-		else if (typeof at !== "string" || at.trim() === "") this.#expect(where, "an address", typeName(at));
+		else if (typeof at !== "string") this.#expect(where, "an address", typeName(at));
+		else if (at.trim() === "") this.#expect(where, "an address", "an empty text");
 		else {
 			const mode = path === undefined ? undefined : exposure(path);
 			if (mode !== undefined) this.#expect(where, "a file of yours that only you can read (chmod 600)", mode);
@@ -188,21 +196,19 @@ class Reader {
 		return String(at);
 	}
 
-	account(given: Given[string] | undefined, path: string | undefined): string {
-		const name = given?.value;
+	account({ value: name, where }: Given, path: string | undefined): string {
 		const isName = typeof name === "string" && /^[^\p{Cc}\p{Cs}]{1,200}$/u.test(name.trim());
 		const [expected, got] = name === undefined ? [orIn(`${VARIABLE}_ACCOUNT`, path), "nothing"] : ["", quote(name)];
-		if (!isName) this.#expect(given?.where ?? "", `a name${expected}`, got);
+		if (!isName) this.#expect(where, `a name${expected}`, got);
 		return String(name).trim();
 	}
 
-	zone(given: Given[string] | undefined): string {
-		const { value: zone = "UTC" } = given ?? {};
+	zone({ value: zone = "UTC", where }: Given): string {
 		try {
 			return new Intl.DateTimeFormat("en", { timeZone: zone as string }).resolvedOptions().timeZone;
 		} catch {
-			this.#expect(given?.where ?? "", "a time zone such as Europe/Berlin", quote(zone));
-			return "UTC";
+			this.#expect(where, "a time zone such as Europe/Berlin", quote(zone));
+			return String(zone);
 		}
 	}
 
@@ -213,15 +219,14 @@ class Reader {
 			this.#expect(`budget${place}`, `a cap: ${Object.keys(CAPS).join(", ")}`, "none");
 	}
 
-	caps(given: Given): Caps {
-		const caps = Object.entries(CAPS).flatMap(([key, meter]) => {
-			const { value, where } = given[key] ?? {};
+	caps(given: GivenCaps): Caps {
+		const caps = given.flatMap(([key, { value, where }]) => {
 			if (value === undefined) return [];
-			const { read, parse, expected } = SETTINGS[`budget.${key as keyof typeof CAPS}`];
+			const { read, parse, expected } = SETTINGS[`budget.${key}`];
 			const cap = read(typeof value === "string" ? parse(value) : value);
 			if (cap === "unlimited") return [];
-			if (cap !== undefined && cap <= MOST) return [[meter, cap]];
-			this.#expect(where ?? "", expected, quote(value));
+			if (Number(cap) <= MOST) return [[CAPS[key], cap]];
+			this.#expect(where, expected, quote(value));
 			return [];
 		});
 		return Object.fromEntries(caps) as Caps;
@@ -236,10 +241,10 @@ function orIn(variable: string, path: string | undefined): string {
 /** The largest cap that a ledger takes. */
 const MOST = 1e12;
 
-/** Who else could read the file; undefined if nobody can. Windows has no modes. */
+/** Who else could read the file; undefined if nobody can. Windows has neither numbers for users nor modes. */
 function exposure(path: string): string | undefined {
-	if (process.platform === "win32") return undefined;
+	if (process.getuid === undefined) return undefined;
 	const { mode, uid } = statSync(path);
-	if (process.getuid !== undefined && uid !== process.getuid()) return "one of somebody else";
+	if (uid !== process.getuid()) return "one of somebody else";
 	return (mode & 0o077) === 0 ? undefined : `mode ${(mode & 0o777).toString(8)}`;
 }

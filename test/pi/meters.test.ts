@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { amount, amountIn } from "../../src/core/amount.ts";
+import { isOfRound } from "../../src/core/limit.ts";
 import { kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { KEY_OF, SETTINGS } from "../../src/settings/settings.ts";
 import { endless, host, mark, outcomes, type Request, type Reply, spy, text, times } from "../harness/index.ts";
@@ -76,7 +77,8 @@ for (const [name, { limit, requests, continued }] of Object.entries(SCENES)) {
 		const { stderr, code } = await pi.print("go");
 		assert.equal(code, 53);
 		const where = `at the limit of ${shown} (${flag === undefined ? env : `--${flag}`})`;
-		assert.ok(stderr.startsWith(`pi-turn-limit: exhausted ${where}; spent: `), stderr);
+		const spent = isOfRound(id) ? "spent" : "spent in this run";
+		assert.ok(stderr.startsWith(`pi-turn-limit: exhausted ${where}; ${spent}: `), stderr);
 		assert.ok(stderr.includes(amount(kindOf(id).of, max)), stderr);
 		assert.equal(pi.model.requests.length, requests);
 		assert.equal(pi.marks().length, 3);

@@ -155,6 +155,10 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: {}, account: "a" },
 			"budget.at in turn-limit.json: expected an address, got an object",
 		],
+		"an empty address": [
+			{ at: " ", account: "a" },
+			"budget.at in turn-limit.json: expected an address, got an empty text",
+		],
 		"no account": [
 			{ at: AT },
 			"budget.account in turn-limit.json: expected a name there or in PI_TURN_LIMIT_BUDGET_ACCOUNT, got nothing",
@@ -163,6 +167,10 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 		"an account that is no text": [
 			{ at: AT, account: "a\ud800" },
 			'budget.account in turn-limit.json: expected a name, got "a\\ud800"',
+		],
+		"a long account": [
+			{ at: AT, account: "a".repeat(201) },
+			`budget.account in turn-limit.json: expected a name, got "${"a".repeat(58)}…`,
 		],
 		"a negative cap": [
 			{ at: AT, account: "a", maxTurns: -1 },
@@ -192,6 +200,10 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: AT, account: "a", maxMoney: 5 },
 			'budget in turn-limit.json: expected at, account, zone, day, maxTurns, maxCost, maxTokens, got "maxMoney"',
 		],
+		"unknown keys, also of the day": [
+			{ at: AT, account: "a", maxMoney: 5, day: { maxTurns: 3, maxTime: 5 } },
+			'budget in turn-limit.json: expected at, account, zone, day, maxTurns, maxCost, maxTokens, got "maxMoney", "maxTime"',
+		],
 	};
 	for (const [got, budget] of Object.entries({ "a string": AT, "a list": [AT], null: null, "a number": 5 })) {
 		test(`no object but ${got}`, (t) => {
@@ -208,6 +220,18 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 		assert.deepEqual(wrong(read(t, { at: AT, account: "a", maxTurns: 3 }, env)), [
 			'PI_TURN_LIMIT_BUDGET_TURNS: expected a whole number from 0, or unlimited, got "many"',
 		]);
+	});
+});
+
+describe("a budget of which only one thing is set cannot be used:", () => {
+	for (const name of ["ACCOUNT", "ZONE", "TURNS", "DAY_COST"]) {
+		test(`PI_TURN_LIMIT_BUDGET_${name}`, (t) => {
+			assert.equal(read(t, undefined, { [`PI_TURN_LIMIT_BUDGET_${name}`]: "5" }).kind, "unusable");
+		});
+	}
+
+	test("the address, which an earlier session of the process has taken", (t) => {
+		assert.equal(readBudget(fileOf(t, undefined, 0o600), "turn-limit.json", {}, AT).kind, "unusable");
 	});
 });
 
@@ -253,6 +277,28 @@ describe("the budget of a program", () => {
 			"budget.account: expected a name, got nothing",
 		]);
 	});
+});
+
+test("blanks around a variable do not count, and a blank variable is not set", (t) => {
+	const env = { PI_TURN_LIMIT_BUDGET_ACCOUNT: " ", PI_TURN_LIMIT_BUDGET_TURNS: " 5 " };
+	const { account, caps } = usable(read(t, { at: AT, account: " a ", maxTurns: 3 }, env));
+	assert.deepEqual([account, caps], ["a", { turns: 5 }]);
+});
+
+test("the largest cap that a ledger takes is taken", (t) => {
+	assert.deepEqual(usable(read(t, { at: AT, account: "a", maxCost: 1_000_000 })).caps, { cost: 1e12 });
+});
+
+test("a system without modes has no file that others can read", (t) => {
+	const { getuid } = process;
+	t.after(() => Object.assign(process, { getuid }));
+	Object.assign(process, { getuid: undefined });
+	usable(read(t, { at: AT, account: "a", maxTurns: 3 }, {}, 0o644));
+});
+
+test("a meter without a cap has no lowest one", () => {
+	const budget = { at: () => AT, account: "a", zone: "UTC", caps: { turns: 3 }, daily: {} };
+	assert.deepEqual(lowestCaps(budget), { turns: 3 });
 });
 
 describe("the accounts of a budget", () => {
