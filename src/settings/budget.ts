@@ -3,22 +3,11 @@
  * or variables. A budget that is set and wrong cannot be used, and whoever asks for it is stopped: a run without it
  * could spend without bound.
  */
-import { statSync } from "node:fs";
-import { quote } from "../core/text.ts";
-import { BUDGET, isObject, readObject, readText, typeName } from "./places.ts";
-import { SETTINGS } from "./settings.ts";
-
-/** Holds the address; the others are named after it. */
-const VARIABLE = "PI_TURN_LIMIT_BUDGET";
+import { type CapKey, CAPS, type Caps, type Given, type GivenCaps, Reader, VARIABLE } from "./budget-reader.ts";
+import { BUDGET, isObject, readObject, readText } from "./places.ts";
 
 /** In place of the address, for the processes that inherit the variable. */
 const TAKEN = "taken";
-
-/** The meters that a fleet shares, by their keys; the text behind `PI_TURN_LIMIT_BUDGET_`. */
-const CAPS = { maxTurns: "turns", maxCost: "cost", maxTokens: "tokens" } as const;
-
-/** By meter, as the core counts. */
-export type Caps = Readonly<Partial<Record<(typeof CAPS)[keyof typeof CAPS], number>>>;
 
 export interface Budget {
 	/** Where the ledger is. A function, because it holds a password. */
@@ -141,110 +130,4 @@ function mayHoldOne(path: string): boolean {
 	} catch (error) {
 		return (error as NodeJS.ErrnoException).code === "EACCES";
 	}
-}
-
-/** A value, and the place that it comes from. */
-interface Given {
-	readonly value: unknown;
-	readonly where: string;
-}
-
-type CapKey = keyof typeof CAPS;
-type GivenCaps = readonly (readonly [CapKey, Given])[];
-
-const KNOWN = ["at", "account", "zone", "day", ...Object.keys(CAPS)];
-
-/** Reads values, and notes what is wrong with them. */
-class Reader {
-	readonly wrong: string[] = [];
-
-	#expect(where: string, expected: string, got: string): void {
-		this.wrong.push(`${where}: expected ${expected}, got ${got}. The budget cannot be used.`);
-	}
-
-	/** False if it is nothing in which to read on. */
-	shape(given: unknown = {}, place: string): boolean {
-		if (!isObject(given)) {
-			const got = typeof given === "symbol" ? String(given.description) : typeName(given);
-			this.#expect(`budget${place}`, "an object", got);
-			return false;
-		}
-		const { day } = given;
-		if (day !== undefined && !isObject(day)) this.#expect(`budget.day${place}`, "an object", quote(day));
-		const unknown = [
-			...Object.keys(given).filter((key) => !KNOWN.includes(key)),
-			...(isObject(day) ? Object.keys(day).filter((key) => !Object.hasOwn(CAPS, key)) : []),
-		];
-		if (unknown.length > 0)
-			this.#expect(`budget${place}`, KNOWN.join(", "), unknown.map((key) => quote(key)).join(", "));
-		return true;
-	}
-
-	address(given: unknown, path: string | undefined, place: string, isTaken: boolean): string {
-		const where = `budget.at${place}`;
-		const at = isObject(given) ? given["at"] : undefined;
-		if (at === undefined && isTaken) {
-			const expected = `an address, since ${VARIABLE} is not passed on to the agents that an agent starts`;
-			this.#expect(where, expected, "nothing");
-		} else if (at === undefined) this.#expect(where, `an address${orIn(VARIABLE, path)}`, "nothing");
-		else if (typeof at !== "string") this.#expect(where, "an address", typeName(at));
-		else if (at.trim() === "") this.#expect(where, "an address", "an empty text");
-		else {
-			const mode = path === undefined ? undefined : exposure(path);
-			if (mode !== undefined) this.#expect(where, "a file of yours that only you can read (chmod 600)", mode);
-		}
-		return String(at);
-	}
-
-	account({ value: name, where }: Given, path: string | undefined): string {
-		const isName = typeof name === "string" && /^[^\p{Cc}\p{Cs}]{1,200}$/u.test(name.trim());
-		const [expected, got] = name === undefined ? [orIn(`${VARIABLE}_ACCOUNT`, path), "nothing"] : ["", quote(name)];
-		if (!isName) this.#expect(where, `a name${expected}`, got);
-		return String(name).trim();
-	}
-
-	zone({ value: zone = "UTC", where }: Given): string {
-		try {
-			return new Intl.DateTimeFormat("en", { timeZone: zone as string }).resolvedOptions().timeZone;
-		} catch {
-			this.#expect(where, "a time zone such as Europe/Berlin", quote(zone));
-			return String(zone);
-		}
-	}
-
-	/** Nothing is asked of a ledger that limits nothing. */
-	atLeastOne({ caps, daily }: Pick<Budget, "caps" | "daily">, place: string): void {
-		const isNone = [caps, daily].every((each) => Object.keys(each).length === 0);
-		if (isNone && this.wrong.length === 0)
-			this.#expect(`budget${place}`, `a cap: ${Object.keys(CAPS).join(", ")}`, "none");
-	}
-
-	caps(given: GivenCaps): Caps {
-		const caps = given.flatMap(([key, { value, where }]) => {
-			if (value === undefined) return [];
-			const { read, parse, expected } = SETTINGS[`budget.${key}`];
-			const cap = read(typeof value === "string" ? parse(value) : value);
-			if (cap === "unlimited") return [];
-			if (Number(cap) <= MOST) return [[CAPS[key], cap]];
-			this.#expect(where, expected, quote(value));
-			return [];
-		});
-		return Object.fromEntries(caps) as Caps;
-	}
-}
-
-/** No variable is read beside a program's option. */
-function orIn(variable: string, path: string | undefined): string {
-	return path === undefined ? "" : ` there or in ${variable}`;
-}
-
-/** The largest cap that a ledger takes. */
-const MOST = 1e12;
-
-/** Who else could read the file; undefined if nobody can. Windows has neither numbers for users nor modes. */
-function exposure(path: string): string | undefined {
-	if (process.getuid === undefined) return undefined;
-	const { mode, uid } = statSync(path);
-	if (uid !== process.getuid()) return "one of somebody else";
-	return (mode & 0o077) === 0 ? undefined : `mode ${(mode & 0o777).toString(8)}`;
 }
