@@ -1,11 +1,9 @@
 /** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
-import { PREFIX } from "../core/outcome.ts";
-import type { Assistant, Context } from "./host.ts";
+import { type Assistant, type Context, NOT_REQUESTED } from "./host.ts";
 
 type Usage = Assistant["usage"];
-type Message = Extract<SessionEntry, { type: "message" }>["message"];
 type Model = NonNullable<Context["model"]>;
 
 export interface Charge {
@@ -39,8 +37,8 @@ export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, numb
 
 /** Sums up the entries of a session, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
-	const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-	const turns = messages.filter((message, i) => isTurn(message, messages[i - 1])).length;
+	const messages = entries.filter(({ type }) => type === "message" || type === "custom_message");
+	const turns = messages.filter((message, i) => isTurn(replyIn(message), replyIn(messages[i - 1]))).length;
 	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns };
 	for (const entry of entries) {
 		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
@@ -56,8 +54,12 @@ function usageOf(entry: SessionEntry): Usage | undefined {
 	return role !== undefined ? usage : undefined;
 }
 
-/** A response that was requested: not the repetition of one that failed, nor one that a limit refused. */
-function isTurn(message: Message, before: Message | undefined): boolean {
-	if (message.role !== "assistant" || message.errorMessage?.startsWith(PREFIX)) return false;
-	return !(before?.role === "assistant" && before.stopReason === "error");
+function replyIn(entry: SessionEntry | undefined): Assistant | undefined {
+	return entry?.type === "message" && entry.message.role === "assistant" ? entry.message : undefined;
+}
+
+/** Without a message between them, a reply repeats the one before if that failed, or was cut off and taken back. */
+function isTurn(reply: Assistant | undefined, before: Assistant | undefined): boolean {
+	if (reply === undefined || reply.rawStopReason === NOT_REQUESTED) return false;
+	return before === undefined || !["error", "length"].includes(before.stopReason);
 }
