@@ -18,11 +18,11 @@ type UsageId = Exclude<AmountId, "time">;
 
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		// A tool can report tokens and no cost.
+		// A tool can report a part of these, and pi itself takes that.
 		amount: ({ cost }: Partial<Usage>) => (cost?.total ?? 0) * 1_000_000,
 		unknownFor: ({ cost }) => (cost.input + cost.output > 0 ? undefined : "has no prices"),
 	},
-	tokens: { amount: ({ input, output, cacheWrite }) => input + output + cacheWrite },
+	tokens: { amount: ({ input = 0, output = 0, cacheWrite = 0 }: Partial<Usage>) => input + output + cacheWrite },
 };
 
 const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];

@@ -15,7 +15,7 @@ function frugal(pi: ExtensionAPI): void {
 	});
 }
 
-test("a tool that reports tokens and no cost does not stop the run, nor the session that is resumed", async (t) => {
+test("a tool that reports some tokens and no cost is charged, and stops neither the run nor the session that is resumed", async (t) => {
 	const pi = await host(t, {
 		session: true,
 		model: (_request, n) => (n === 1 ? calls({ name: "look", args: {} }) : text("done")),
@@ -31,7 +31,10 @@ test("a tool that reports tokens and no cost does not stop the run, nor the sess
 		],
 	);
 	assert.deepEqual(
-		outcomes(pi).map(({ kind }) => kind),
-		["completed", "completed"],
+		outcomes(pi).map(({ kind, tokens }) => [kind, tokens]),
+		[
+			["completed", 2 * 550 + 15],
+			["completed", 550],
+		],
 	);
 });
