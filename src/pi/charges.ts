@@ -7,8 +7,8 @@ type Usage = Assistant["usage"];
 type Model = NonNullable<Context["model"]>;
 
 export interface Charge {
-	/** The amount that a response, a tool result or a compaction has spent. */
-	readonly amount: (usage: Usage) => number;
+	/** The amount that a response, a tool result or a compaction has spent. A tool can leave out parts of its usage. */
+	readonly amount: (usage: Partial<Usage>) => number;
 	/** Why the amount stays 0 with this model, if it does. */
 	readonly unknownFor?: (model: Model) => string | undefined;
 }
@@ -18,19 +18,17 @@ type UsageId = Exclude<AmountId, "time">;
 
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		// A tool can report a part of these, and pi itself takes that.
-		amount: ({ cost }: Partial<Usage>) => (cost?.total ?? 0) * 1_000_000,
+		amount: ({ cost }) => (cost?.total ?? 0) * 1_000_000,
 		unknownFor: ({ cost }) => (cost.input + cost.output > 0 ? undefined : "has no prices"),
 	},
-	tokens: { amount: ({ input = 0, output = 0, cacheWrite = 0 }: Partial<Usage>) => input + output + cacheWrite },
+	tokens: { amount: ({ input = 0, output = 0, cacheWrite = 0 }) => input + output + cacheWrite },
 };
 
 const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
 
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
-export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, number>> | undefined {
-	if (usage === undefined) return undefined;
-	const amounts = USAGE_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage))] as const);
+export function chargeOf(usage: Usage | null | undefined): Partial<Record<UsageId, number>> | undefined {
+	const amounts = USAGE_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage ?? {}))] as const);
 	const known = amounts.filter(([, amount]) => Number.isSafeInteger(amount) && amount > 0);
 	return known.length === 0 ? undefined : Object.fromEntries(known);
 }
