@@ -32,7 +32,7 @@ Do not call the task complete because the budget ran out.`;
 
 /** When the same call comes again and again. */
 export function pointOut({ tool }: Call, times: number): string {
-	return `You are going in circles: the same calls, ${tool} with the same arguments at last, have now come ${times} times in a row. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.`;
+	return `You are going in circles: the same calls with the same arguments have now come ${times} times in a row; the last was ${tool}. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.`;
 }
 
 /** After a limit was raised in the final pass. */

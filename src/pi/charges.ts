@@ -1,16 +1,14 @@
 /** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
-import { PREFIX } from "../core/outcome.ts";
-import type { Assistant, Context } from "./host.ts";
+import { type Assistant, type Context, NOT_REQUESTED } from "./host.ts";
 
 type Usage = Assistant["usage"];
-type Message = Extract<SessionEntry, { type: "message" }>["message"];
 type Model = NonNullable<Context["model"]>;
 
 export interface Charge {
-	/** The amount that a response, a tool result or a compaction has spent. */
-	readonly amount: (usage: Usage) => number;
+	/** The amount that a response, a tool result or a compaction has spent. A tool can leave out parts of its usage. */
+	readonly amount: (usage: Partial<Usage>) => number;
 	/** Why the amount stays 0 with this model, if it does. */
 	readonly unknownFor?: (model: Model) => string | undefined;
 }
@@ -20,27 +18,25 @@ type UsageId = Exclude<AmountId, "time">;
 
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		// A tool can report tokens and no cost.
-		amount: ({ cost }: Partial<Usage>) => (cost?.total ?? 0) * 1_000_000,
+		amount: ({ cost }) => (cost?.total ?? 0) * 1_000_000,
 		unknownFor: ({ cost }) => (cost.input + cost.output > 0 ? undefined : "has no prices"),
 	},
-	tokens: { amount: ({ input, output, cacheWrite }) => input + output + cacheWrite },
+	tokens: { amount: ({ input = 0, output = 0, cacheWrite = 0 }) => input + output + cacheWrite },
 };
 
 const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
 
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
-export function chargeOf(usage: Usage | undefined): Partial<Record<UsageId, number>> | undefined {
-	if (usage === undefined) return undefined;
-	const amounts = USAGE_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage))] as const);
+export function chargeOf(usage: Usage | null | undefined): Partial<Record<UsageId, number>> | undefined {
+	const amounts = USAGE_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage ?? {}))] as const);
 	const known = amounts.filter(([, amount]) => Number.isSafeInteger(amount) && amount > 0);
 	return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
 /** Sums up the entries of a session, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
-	const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-	const turns = messages.filter((message, i) => isTurn(message, messages[i - 1])).length;
+	const messages = entries.filter(({ type }) => type === "message" || type === "custom_message");
+	const turns = messages.filter((message, i) => isTurn(replyIn(message), replyIn(messages[i - 1]))).length;
 	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns };
 	for (const entry of entries) {
 		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
@@ -56,8 +52,12 @@ function usageOf(entry: SessionEntry): Usage | undefined {
 	return role !== undefined ? usage : undefined;
 }
 
-/** A response that was requested: not the repetition of one that failed, nor one that a limit refused. */
-function isTurn(message: Message, before: Message | undefined): boolean {
-	if (message.role !== "assistant" || message.errorMessage?.startsWith(PREFIX)) return false;
-	return !(before?.role === "assistant" && before.stopReason === "error");
+function replyIn(entry: SessionEntry | undefined): Assistant | undefined {
+	return entry?.type === "message" && entry.message.role === "assistant" ? entry.message : undefined;
+}
+
+/** Without a message between them, a reply repeats the one before if that failed, or was cut off and taken back. */
+function isTurn(reply: Assistant | undefined, before: Assistant | undefined): boolean {
+	if (reply === undefined || reply.rawStopReason === NOT_REQUESTED) return false;
+	return before === undefined || !["error", "length"].includes(before.stopReason);
 }

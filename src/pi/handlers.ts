@@ -205,6 +205,7 @@ export function handlersOf(session: Session): Handlers {
 				return await session.handover.forward("turn_start", event);
 			case "refuse":
 			case "abort":
+				session.turn.isRefused = true;
 				return await session.refuseTurn(ctx);
 		}
 	}

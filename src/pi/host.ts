@@ -27,6 +27,7 @@ import type {
 	UIPromptEndEvent,
 	UIPromptStartEvent,
 } from "@earendil-works/pi-coding-agent";
+import { PREFIX } from "../core/outcome.ts";
 import { NOT_RUN } from "../core/to-model.ts";
 
 export type Pi = Pick<
@@ -91,6 +92,9 @@ export const NAME = "turn-limit";
 
 /** The type of a message that holds what the person has said at the question. */
 export const GUIDANCE = "turn-limit-guidance";
+
+/** The raw stop reason of a reply that pi makes up in the place of a turn that the gate refused. */
+export const NOT_REQUESTED = `${PREFIX} not requested`;
 
 /** A message that the model sees as a message of the user, and the person in the transcript. */
 export function messageOf(content: string, customType: string) {

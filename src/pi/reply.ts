@@ -2,7 +2,7 @@
 import { isLastTurn } from "../core/gate.ts";
 import { isShared, kindOf, type MeterId } from "../core/meters.ts";
 import { outcomeBy } from "../core/run.ts";
-import { type Assistant, type Context, finalTextIn, withNote } from "./host.ts";
+import { type Assistant, type Context, finalTextIn, NOT_REQUESTED, withNote } from "./host.ts";
 import type { Session } from "./session.ts";
 import { lineOf } from "./telling.ts";
 
@@ -22,11 +22,13 @@ export async function replied(session: Session, message: Assistant, ctx: Context
 		if (text !== undefined) return undefined;
 	}
 	const changed = refusedMessage(session, message, ctx) ?? unansweredMessage(session, message);
+	// A session that is resumed counts the replies that were requested.
+	if (session.turn.isRefused) return { message: { ...(changed ?? message), rawStopReason: NOT_REQUESTED } };
 	return changed && { message: changed };
 }
 
 /**
- * The message that was never requested, with our reason in place of pi's; undefined if we did not stop the run.
+ * The message that ends a run which we stopped, with our reason in place of pi's; undefined if we did not stop it.
  * In a script or a member it repeats the model's last answer, because only the last message is read.
  */
 function refusedMessage(session: Session, message: Assistant, ctx: Context): Assistant | undefined {

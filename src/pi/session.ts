@@ -213,6 +213,7 @@ export class Session implements Guard {
 
 	/** A handler threw, so the run stops. `isTurn`: the handler of `turn_start`, so the run may not have begun yet. */
 	fail(error: unknown, isTurn: boolean): void {
+		this.turn.isRefused ||= isTurn;
 		const begun = isTurn ? start(this.state) : this.state;
 		const [next, effects] = transition(begun, { type: "broke", message: String(error) });
 		this.state = next;

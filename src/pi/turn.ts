@@ -4,6 +4,8 @@ import type { Assistant } from "./host.ts";
 export class Turn {
 	/** Calls whose tool asked pi to end the run. */
 	readonly terminated = new Set<string>();
+	/** The gate refused this turn. */
+	isRefused = false;
 	/** A call of this turn was refused. */
 	hasRefused = false;
 	/** Another turn is due, although the model called no tool. */

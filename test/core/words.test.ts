@@ -107,7 +107,7 @@ Do not call the task complete because the budget ran out.`,
 		);
 		assert.equal(
 			pointOut({ tool: "bash", input: {} }, 3),
-			"You are going in circles: the same calls, bash with the same arguments at last, have now come 3 times in a row. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.",
+			"You are going in circles: the same calls with the same arguments have now come 3 times in a row; the last was bash. Look at what they returned. If nothing changes, do something else, or say what keeps you from going on.",
 		);
 	});
 

@@ -1,7 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { endless, fail, host, mark, text } from "../harness/index.ts";
+import {
+	bash,
+	calls,
+	endless,
+	fail,
+	held,
+	host,
+	type Host,
+	type HostOptions,
+	mark,
+	type Rpc,
+	text,
+} from "../harness/index.ts";
 import { leaf, reply, run } from "../settings/status.ts";
 
 const done = text("done");
@@ -29,12 +41,119 @@ test("the summary of a branch that is left counts at once, and not only after a 
 	assert.match(live, /\$0\.03 of ∞/);
 });
 
-test("a turn whose request failed for good counts the same before and after a resume", async (t) => {
-	const pi = await host(t, { session: true, model: [mark(), fail(400), done] });
+/** An extension to load beside ours: `/wake` starts a run by a message of its own type. */
+function waker(pi: ExtensionAPI): void {
+	pi.registerCommand("wake", {
+		handler: (content) => {
+			pi.sendMessage({ customType: "alarm", content, display: true }, { triggerTurn: true });
+			return Promise.resolve();
+		},
+	});
+}
+
+const cutOff = { ...text("half"), stop: "length", usage: { prompt: 199_990, completion: 10 } } as const;
+
+/** By what happened in the session: the turns that were requested. */
+const STORIES: Record<string, [turns: number, HostOptions, (rpc: Rpc, pi: Host) => Promise<void>]> = {
+	"a turn whose request failed for good": [
+		3,
+		{ model: [mark(), fail(400), done] },
+		async (rpc) => {
+			await run(rpc);
+			await run(rpc, "go on");
+		},
+	],
+	"a turn after a failed one, begun by a message of another extension": [
+		2,
+		{ model: [fail(400), done], after: [waker] },
+		async (rpc) => {
+			await run(rpc);
+			await rpc.prompt("/wake up");
+			await rpc.settled();
+		},
+	],
+	"a turn that pi repeats after a compaction, because its answer was cut off": [
+		2,
+		{ model: [mark(), cutOff, done], settings: { compaction: { keepRecentTokens: 1 } } },
+		(rpc) => run(rpc),
+	],
+	"a turn whose request is aborted": [
+		2,
+		{ model: [mark(), held()] },
+		async (rpc, pi) => {
+			await rpc.prompt("go");
+			await pi.model.arrival(2);
+			await rpc.abort();
+		},
+	],
+	"a turn whose call is aborted": [
+		1,
+		{ model: [calls(bash("sleep 999"))] },
+		async (rpc) => {
+			await rpc.prompt("go");
+			await rpc.event("tool_execution_start");
+			await rpc.abort();
+		},
+	],
+};
+
+for (const [what, [turns, options, act]] of Object.entries(STORIES)) {
+	test(`${what} counts the same before and after a resume`, async (t) => {
+		const pi = await host(t, { session: true, ...options });
+		const rpc = await pi.rpc();
+		await act(rpc, pi);
+		const live = await reply(rpc, "session turns");
+		await rpc.close();
+		assert.match(live, new RegExp(`^session turns +${turns} of ∞`));
+		assert.equal(await reply(await pi.rpc({ args: ["-c"] }), "session turns"), live);
+	});
+}
+
+for (const [what, model] of [
+	["response", held()],
+	["call", calls(bash("sleep 999"))],
+] as const) {
+	test(`a turn whose ${what} the time limit cuts off counts for the session that is resumed`, async (t) => {
+		const pi = await host(t, { session: true, model: endless(model), env: { PI_TURN_LIMIT_TIME: "0.3s" } });
+		const { stderr } = await pi.print("go");
+		assert.match(stderr, /cut off what was under way/);
+		assert.match(await reply(await pi.rpc({ args: ["-c"] }), "session turns"), /^session turns +1 of ∞/);
+	});
+}
+
+test("an answer that a script shows again after a stop does not count as a turn", async (t) => {
+	const pi = await host(t, {
+		session: true,
+		model: endless(done),
+		env: { PI_MAX_TURNS: "1" },
+		after: [
+			(pi) => {
+				pi.on("agent_end", () => pi.sendUserMessage("once more", { deliverAs: "followUp" }));
+			},
+		],
+	});
+	assert.equal((await pi.print("go")).stdout, "done\n");
+	assert.equal(pi.model.requests.length, 1);
+	assert.match(await reply(await pi.rpc({ args: ["-c"] }), "session turns"), /^session turns +1 of ∞/);
+});
+
+test("a turn before which the breaker fails does not count for the session that is resumed", async (t) => {
+	const pi = await host(t, {
+		session: true,
+		model: endless(done),
+		before: [
+			(pi) => {
+				pi.on("session_start", (_event, { ui }) => {
+					ui.setWidget = () => {
+						throw new Error("The widget is broken.");
+					};
+				});
+			},
+		],
+	});
 	const rpc = await pi.rpc();
 	await run(rpc);
-	await run(rpc, "go on");
-	const live = await reply(rpc, "session turns");
+	assert.equal(pi.model.requests.length, 0);
 	await rpc.close();
-	assert.equal(await reply(await pi.rpc({ args: ["-c"] }), "session turns"), live);
+	assert.match(await reply(await pi.rpc({ args: ["-c"] }), "session turns"), /^session turns +0 of ∞/);
 });

@@ -15,7 +15,7 @@ function frugal(pi: ExtensionAPI): void {
 	});
 }
 
-test("a tool that reports tokens and no cost does not stop the run, nor the session that is resumed", async (t) => {
+test("a tool that reports some tokens and no cost is charged, and stops neither the run nor the session that is resumed", async (t) => {
 	const pi = await host(t, {
 		session: true,
 		model: (_request, n) => (n === 1 ? calls({ name: "look", args: {} }) : text("done")),
@@ -31,7 +31,31 @@ test("a tool that reports tokens and no cost does not stop the run, nor the sess
 		],
 	);
 	assert.deepEqual(
-		outcomes(pi).map(({ kind }) => kind),
-		["completed", "completed"],
+		outcomes(pi).map(({ kind, tokens }) => [kind, tokens]),
+		[
+			["completed", 2 * 550 + 15],
+			["completed", 550],
+		],
 	);
+});
+
+test("a tool that reports null as its usage does not keep the session from being resumed", async (t) => {
+	const pi = await host(t, {
+		session: true,
+		model: (_request, n) => (n === 1 ? calls({ name: "look", args: {} }) : text("done")),
+		after: [
+			(pi) => {
+				pi.registerTool({
+					name: "look",
+					label: "look",
+					description: "Looks.",
+					parameters: { type: "object", properties: {} } as never,
+					execute: () => Promise.resolve({ content: [{ type: "text", text: "ok" }], usage: null } as never),
+				});
+			},
+		],
+	});
+	await pi.print("go");
+	const { code, stdout, stderr } = await pi.print("-c", "go on");
+	assert.deepEqual([code, stdout, stderr], [0, "done\n", ""]);
 });
