@@ -1,5 +1,6 @@
 /** The one place where we listen to pi. */
 import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
+import { brokenText } from "../core/outcome.ts";
 import { NOT_RUN, refusal } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
 import { DESCRIPTION } from "./command.ts";
@@ -82,6 +83,8 @@ export class Subscription {
 		session.fail(error, name === "turn_start");
 		if (name === "tool_call") return { block: true, reason: refusal(session.state) };
 		ctx.abort();
+		// A session that has not begun reports no end of a run.
+		if (!session.hasBegun) session.display.warnOnce(brokenText({ message: String(error) }), ctx);
 		return undefined;
 	}
 

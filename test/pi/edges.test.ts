@@ -246,3 +246,21 @@ test("where the widget cannot be shown the run stops, and the person is told", a
 	assert.deepEqual(rpc.errors, []);
 	await leave(rpc);
 });
+
+test("a session that cannot be read runs nothing, and a script is told why", async (t) => {
+	const breaks = (pi: ExtensionAPI): void => {
+		pi.on("session_start", (_event, { sessionManager }) => {
+			const entries = sessionManager.getEntries.bind(sessionManager);
+			sessionManager.getEntries = () => {
+				// Pi reads them too.
+				if (new Error().stack?.includes("limits.ts")) throw new Error("the session cannot be read");
+				return entries();
+			};
+		});
+	};
+	const pi = await host(t, { before: [breaks] });
+	const { stderr, code } = await pi.print("go");
+	assert.equal(pi.model.requests.length, 0);
+	assert.match(stderr, /pi-turn-limit: failed and stopped the run: Error: the session cannot be read/);
+	assert.equal(code, 1);
+});
