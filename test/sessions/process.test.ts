@@ -259,7 +259,8 @@ describe("a pi that is too old", () => {
 			const followed = new Followed(t);
 			await inside(t, { ...old, ...options }).catch(() => {});
 			assert.deepEqual(followed.exits, [1]);
-			assert.equal(followed.stderr, `pi-turn-limit: ${tooOld}\n`);
+			// What comes after it comes because this process does not end.
+			assert.equal(followed.stderr.split("\n")[0], `pi-turn-limit: ${tooOld}`);
 		});
 	}
 
