@@ -45,9 +45,7 @@ describe("a tool call in a few words", () => {
 			"command cmd script code path file_path filePath file pattern query url uri prompt task message text name id";
 		const keys = telling.split(" ");
 		for (const [i, key] of keys.entries()) {
-			const input = Object.fromEntries(
-				[["other", "o"], ...keys.slice(i).map((later) => [later, `the ${later}`])].reverse(),
-			);
+			const input = Object.fromEntries(["other", ...keys.slice(i)].reverse().map((later) => [later, `the ${later}`]));
 			assert.equal(callText({ tool: "strange", input }, tools), `strange the ${key}`);
 		}
 		assert.equal(callText({ tool: "strange", input: { other: "o" } }, tools), "strange");
