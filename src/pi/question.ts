@@ -89,7 +89,7 @@ export function ask(ctx: Context, question: Question, seconds: Max, bell: boolea
 	// A little before the host's own, which does not tell a time-out from a no.
 	const timer = timeout === undefined ? undefined : setTimeout(close, timeout - 10);
 	const reply = new Promise<Reply>((resolve) => {
-		closed.addEventListener("abort", () => resolve(NONE), { once: true });
+		closed.addEventListener("abort", () => resolve(NONE));
 		const asked = mode === "tui" ? pick().catch(confirm) : confirm();
 		asked.then(resolve, () => resolve(NONE));
 	}).finally(() => clearTimeout(timer));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Outcome, turnLimit, type TurnLimit, type TurnLimitOptions } from "../../src/index.ts";
-import { type Reply, text } from "../harness/index.ts";
+import { type Reply, text } from "../harness/model.ts";
 import { noop, session } from "../harness/session.ts";
 
 const delegate: Reply = { calls: ["a", "b"].map((task) => ({ name: "delegate", args: { task } })) };

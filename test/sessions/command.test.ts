@@ -1,0 +1,241 @@
+/** What `/turn-limit` does and says. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { type ExtensionAPI, SessionManager } from "@earendil-works/pi-coding-agent";
+import installed from "../../src/pi/extension.ts";
+import { type Inside, inside, type InsideOptions } from "../harness/inside.ts";
+import { endless, held, text } from "../harness/model.ts";
+import { noop } from "../harness/session.ts";
+
+const attended = { person: () => false, model: endless(noop) };
+
+/** What a person reads after the words: of each notification its type and its text. */
+async function say(pi: Inside, ...lines: string[]): Promise<string[]> {
+	const before = pi.notifications.length;
+	await pi.run(`/turn-limit ${lines.join("\n")}`);
+	return pi.notifications.slice(before).map(({ type, message }) => `${type}: ${message}`);
+}
+
+const start = (t: TestContext, options: InsideOptions = {}): Promise<Inside> => inside(t, { ...attended, ...options });
+
+/** What the words say at the open question of a run with a limit of two turns. */
+async function atQuestion(t: TestContext, words: readonly string[], env: Record<string, string> = {}) {
+	const said: string[] = [];
+	const pi: Inside = await start(t, {
+		person: async (_asked, n) => {
+			if (n === 1) for (const typed of words) said.push(...(await say(pi, typed)));
+			return false;
+		},
+		env: { PI_MAX_TURNS: "2", ...env },
+	});
+	await pi.run("go");
+	return { pi, said };
+}
+
+const takes =
+	"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, tree turns, tree cost, tree tokens, day turns, day cost, day tokens, policy, grace, wrap-up, save, default, advise, help.";
+
+describe("/turn-limit", () => {
+	test("alone shows meters and settings, of what agents share only what is limited", async (t) => {
+		const [status = "", ...more] = await say(await start(t, { env: { PI_TURN_LIMIT_TREE_TURNS: "9" } }));
+		assert.match(status, /^info: turns {11}0 of 25 turns +default\ntool calls /);
+		assert.match(status, /\ntree turns +0 of 9 +PI_TURN_LIMIT_TREE_TURNS\npolicy /);
+		assert.match(status, /\nmay repeat +none +default$/);
+		assert.deepEqual(more, []);
+	});
+
+	test("names in its list of commands what it does", async (t) => {
+		const { session } = await start(t);
+		const command = session.extensionRunner.getCommand("turn-limit");
+		assert.equal(command?.description, "Show or set the limits of a run");
+	});
+
+	test("tells how the last run ended, also in a session that goes on later", async (t) => {
+		const sessionManager = SessionManager.inMemory("/");
+		const env = { PI_MAX_TURNS: "2" };
+		const pi = await start(t, { env, sessionManager });
+		await pi.run("go");
+		const last = "Last run: stopped by you at the limit of 2 turns; spent: 2 turns, 2 tool calls, $0.02.";
+		assert.equal((await say(pi))[0]?.split("\n").at(-1), last);
+		await pi.quit();
+		const later = await start(t, { env, sessionManager });
+		assert.equal((await say(later))[0]?.split("\n").at(-1), last);
+	});
+
+	test("tells of a last run that no limit ended", async (t) => {
+		const pi = await start(t, { model: [text("done")] });
+		await pi.run("go");
+		assert.match((await say(pi))[0] ?? "", /\nLast run: .*; spent: 1 turn, 0 tool calls, \$0\.01\.$/);
+	});
+
+	test("counts the agents of a tree, with this one", async (t) => {
+		const { pi, said } = await atQuestion(t, [""], { PI_TURN_LIMIT_TREE_TURNS: "9" });
+		assert.match(said[0] ?? "", /\nAgents of this tree, with this one: 1 running, 0 ended\.$/);
+		assert.match((await say(pi))[0] ?? "", /\nAgents of this tree, with this one: 0 running, 1 ended\.\nLast run: /);
+	});
+
+	test("with the word of a setting shows that one, with the word of a scope all of it", async (t) => {
+		const pi = await start(t);
+		assert.deepEqual(await say(pi, "tools"), ["info: tool calls  0 of ∞ tool calls  default"]);
+		assert.deepEqual(await say(pi, "session"), [
+			"info: session turns   0 of ∞      default\nsession cost    $0.00 of ∞  default\nsession tokens  0 of ∞      default",
+		]);
+	});
+
+	test("explains its words", async (t) => {
+		const [help = ""] = await say(await start(t), "help");
+		assert.match(help, /^info: \/turn-limit +show meters, settings, the last run\n25 /);
+	});
+
+	test("saves what was set, for every session", async (t) => {
+		const pi = await start(t);
+		await say(pi, "7");
+		assert.match((await say(pi, "save"))[0] ?? "", /^info: Saved to .*turn-limit\.json: maxTurns: 7\.$/);
+		const saved: unknown = JSON.parse(readFileSync(join(pi.folder, "turn-limit.json"), "utf8"));
+		assert.deepEqual(saved, { maxTurns: 7 });
+	});
+
+	test("goes back to what is set elsewhere, and shows the next run's start", async (t) => {
+		const pi = await start(t, { env: { PI_MAX_TURNS: "4" } });
+		await say(pi, "7");
+		const [said = ""] = await say(pi, "default");
+		assert.match(said, /^info: Back to your flags, environment and files\.\nturns +0 of 4 turns +PI_MAX_TURNS\n/);
+		assert.deepEqual(pi.widgets, ["Turns: 0/7", "Turns: 0/4"]);
+	});
+});
+
+describe("/turn-limit in several lines", () => {
+	for (const [how, ...lines] of [
+		["one below the other", "7", "/turn-limit tools 9"],
+		["with blanks around them", "  7  ", "", "  /turn-limit\ttools 9  ", ""],
+	]) {
+		test(`executes them ${how}`, async (t) => {
+			const pi = await start(t);
+			assert.deepEqual(await say(pi, ...lines), ["info: Turn limit set to 7.", "info: Tool limit set to 9."]);
+			assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Tools: 0/9");
+		});
+	}
+
+	test("executes a line without a word too", async (t) => {
+		const said = await say(await start(t), "7", "/turn-limit");
+		assert.equal(said[0], "info: Turn limit set to 7.");
+		assert.match(said[1] ?? "", /^info: turns +0 of 7 turns +\/turn-limit\n/);
+	});
+
+	for (const line of ["hello", "/turn-limits 3", "do /turn-limit 3"]) {
+		test(`changes nothing where one of them is ${JSON.stringify(line)}`, async (t) => {
+			const pi = await start(t);
+			assert.deepEqual(await say(pi, "7", "/turn-limit tools 9", line), [
+				"error: /turn-limit takes one line. Nothing has changed.",
+			]);
+			assert.deepEqual(pi.widgets, []);
+		});
+	}
+});
+
+describe("a setting", () => {
+	test("is set, and the next run's start is shown", async (t) => {
+		const pi = await start(t);
+		assert.deepEqual(await say(pi, "7"), ["info: Turn limit set to 7."]);
+		assert.deepEqual(await say(pi, "unlimited"), ["info: Turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "policy synthesize"), ["info: Policy set to synthesize."]);
+		assert.deepEqual(pi.widgets, ["Turns: 0/7", "Turns: 0/∞"]);
+	});
+
+	test("has what was granted to a day on top of it", async (t) => {
+		const pi = await start(t);
+		assert.deepEqual(await say(pi, "day 5"), ["info: Day's turn limit set to 5."]);
+		assert.deepEqual(await say(pi, "day +3"), ["info: 3 turns more: 8 today."]);
+		assert.deepEqual(await say(pi, "day 6"), ["info: Day's turn limit set to 6; with what was granted it is 9 today."]);
+		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day's turn limit set to unlimited."]);
+	});
+
+	for (const [words, mistake] of [
+		[
+			"x",
+			`Invalid turn limit: expected a whole number from 0, or unlimited (0 asks every time), got "x". Nothing has changed. ${takes}`,
+		],
+		[
+			"tools x",
+			`Invalid tool limit: expected a whole number from 0, or unlimited, got "x". Nothing has changed. ${takes}`,
+		],
+		["grace x", 'Invalid grace: expected a whole number from 0, got "x". Nothing has changed.'],
+	] as const) {
+		test(`that is ${JSON.stringify(words)} is a mistake, which is explained`, async (t) => {
+			const pi = await start(t);
+			assert.deepEqual(await say(pi, words), [`error: ${mistake}`]);
+			assert.deepEqual(pi.widgets, []);
+		});
+	}
+});
+
+describe("a limit that is raised", () => {
+	test("between runs is that of the next one", async (t) => {
+		const pi = await start(t, { env: { PI_TURN_LIMIT_TREE_TURNS: "9", PI_TURN_LIMIT_SESSION_TURNS: "90" } });
+		assert.deepEqual(await say(pi, "+10"), ["info: 10 turns more: 35 in the next run's first round."]);
+		assert.deepEqual(await say(pi, "tree +5"), ["info: 5 turns more: 14 in the next run's tree of agents."]);
+		assert.deepEqual(await say(pi, "session +3"), ["info: 3 turns more: 93 in this session."]);
+		assert.equal(pi.widgets.at(-1), "Turns: 0/35 · Session turns: 0/93 · Tree turns: 0/14");
+	});
+
+	test("in a run is that of this one", async (t) => {
+		const env = { PI_TURN_LIMIT_TREE_TURNS: "9", PI_TURN_LIMIT_SESSION_TURNS: "90" };
+		const { said } = await atQuestion(t, ["tree +5", "session +3", "+1"], env);
+		assert.deepEqual(said, [
+			"info: 5 turns more: 14 in this tree of agents.",
+			"info: 3 turns more: 93 in this session.",
+			"info: 1 turn more: 3 in this round.",
+		]);
+	});
+
+	test("has to be a limit", async (t) => {
+		const pi = await start(t);
+		assert.deepEqual(await say(pi, "tools +5"), ["error: Tool limit is unlimited; there is nothing to raise."]);
+		assert.deepEqual(pi.widgets, []);
+	});
+
+	test("is only the root's to raise where agents share it", async (t) => {
+		const env = { PI_TURN_LIMIT_TREE_TURNS: "9" };
+		const root = await start(t, { env });
+		const member = await start(t, { env });
+		assert.deepEqual(await say(root, "tree +1"), ["info: 1 turn more: 10 in the next run's tree of agents."]);
+		assert.deepEqual(await say(member, "tree +1"), [
+			"error: Only the root of a tree of agents can raise what they share.",
+		]);
+		assert.deepEqual(await say(member, "+1"), ["info: 1 turn more: 26 in the next run's first round."]);
+	});
+});
+
+describe("/turn-limit wrap-up", () => {
+	test("says that nothing is running", async (t) => {
+		assert.deepEqual(await say(await start(t), "wrap-up"), ["info: Nothing is running."]);
+	});
+
+	test("says that the model will be told", async (t) => {
+		const { said } = await atQuestion(t, ["wrap-up"]);
+		assert.deepEqual(said, ["info: The model will be told to wrap up with its next request."]);
+	});
+
+	test("says that the run gives its last answer already", async (t) => {
+		const slow = held(text("The answer."));
+		const env = { PI_MAX_TURNS: "1", PI_TURN_LIMIT_POLICY: "synthesize" };
+		const pi = await start(t, { env, model: (_request, n) => (n === 1 ? noop : slow) });
+		const run = pi.run("go");
+		await pi.model.arrival(2);
+		assert.deepEqual(await say(pi, "wrap-up"), ["info: The run is ending already."]);
+		slow.release();
+		await run;
+	});
+
+	test("says that the run is being stopped already", async (t) => {
+		const said: string[] = [];
+		const asks = (api: ExtensionAPI): void => {
+			api.on("agent_end", async () => void said.push(...(await say(pi, "wrap-up"))));
+		};
+		const pi: Inside = await start(t, { env: { PI_MAX_TURNS: "1" }, extensions: [installed, asks] });
+		await pi.run("go");
+		assert.equal(said[0], "info: The run is ending already.");
+	});
+});
