@@ -24,7 +24,7 @@ export function capsOf(meters: Meters, scope: Scope): Amounts {
 	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
 }
 
-/** What the person has promised on top of the limits. */
+/** The amounts that the person has promised on top of the limits. */
 export function extrasOf(meters: Meters, scope: Scope): Amounts {
 	const raised = SHARED.filter((id) => kindOf(id).scope === scope && meters[id].extra > 0);
 	return withinMost(Object.fromEntries(raised.map((id) => [kindOf(id).of, meters[id].extra])));

@@ -99,7 +99,7 @@ async function change(session: Session, key: Key, text: string, ctx: Context): P
 	session.display.showIdle(session.state, ctx);
 }
 
-/** What was granted to a day comes on top of a limit that is set later. */
+/** A grant to a day stays on top of a limit that is set later. */
 function grantsText({ state }: Session, id: MeterId): string {
 	const { limit, extra } = nextRunMeter(state, id);
 	if (limit.max === "unlimited" || extra <= 0) return "";

@@ -80,7 +80,7 @@ export class Preferences {
 		return this.current[KEY_OF[id]].source;
 	}
 
-	/** What the other places say of a limit that a command has set; unlimited if none has. */
+	/** The limit that the other places set where a command has set another; unlimited if no command has. */
 	overruled(id: MeterId): Max {
 		const key = KEY_OF[id];
 		return this.sourceOf(id) === COMMAND ? this.#resolve({}, {}).settings[key].value : "unlimited";

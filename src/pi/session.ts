@@ -55,7 +55,7 @@ export class Session implements Guard {
 	hasBegun = false;
 	#ctx: Context | undefined;
 	readonly #isLoadedAtStart = isStarting();
-	/** How many have begun. */
+	/** The number of runs that have begun. */
 	runs = 0;
 
 	constructor(pi: Pi, options: Options) {

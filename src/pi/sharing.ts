@@ -106,7 +106,7 @@ export async function charge(
 }
 
 /**
- * Where something is shared: what the ledger says now. A fault is told and changes nothing; the gate will see it.
+ * Reads the ledger where something is shared. Reports a fault and changes nothing; the next gate meets it.
  * `isAsked`: by a person, who waits for a fleet's server.
  */
 export async function look(session: Session, ctx: Context, isAsked = false): Promise<Agents | undefined> {
