@@ -5,7 +5,7 @@ import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { openPostgres } from "../../src/ledger/postgres.ts";
 import { defer } from "../harness/wait.ts";
-import { balance, fault, fleet, TTL } from "../ledger/world.ts";
+import { balance, fault, fleet, MINUTE } from "../ledger/world.ts";
 import { database, type Database } from "./database.ts";
 import { said } from "./said.ts";
 import { Proxy } from "./proxy.ts";
@@ -30,7 +30,7 @@ async function joined(t: TestContext, deadline?: number) {
 	await ledger.join(fleet({ turns: 3 }));
 	const direct = await base.open(t);
 	const counted = (): ReturnType<typeof balance> => balance(direct, fleet());
-	return { base, proxy, ledger, counted, reserve: (id: string) => ledger.reserve(id, [fleet()], { turns: 1 }, TTL) };
+	return { base, proxy, ledger, counted, reserve: (id: string) => ledger.reserve(id, [fleet()], { turns: 1 }, MINUTE) };
 }
 
 suite("a server that is not there when it is first needed", () => {
@@ -81,7 +81,7 @@ suite("a server that goes away", () => {
 			ledger.join(fleet()),
 			reserve("a"),
 			ledger.settle("b", [fleet()], { turns: 1 }),
-			ledger.renew(["a"], TTL),
+			ledger.renew(["a"], MINUTE),
 			ledger.read([fleet()]),
 		];
 		const late = said(base, "unreachable", /did not answer within 1\.5 s\.$/);

@@ -1,7 +1,7 @@
 /** What the roles of sql/fleet.sql may do, tried by SQL. */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
-import { fault, fleet, TTL } from "../ledger/world.ts";
+import { fault, fleet, MINUTE } from "../ledger/world.ts";
 import { database, type Database, SETUP } from "./database.ts";
 import { said } from "./said.ts";
 
@@ -11,7 +11,7 @@ async function spent(t: TestContext): Promise<Database> {
 	const ledger = await base.open(t, { address: base.address("agent") });
 	await ledger.join(fleet({ turns: 3, cost: 2_000_000 }));
 	await ledger.settle("spent", [fleet()], { turns: 1, cost: 500_000 });
-	await ledger.reserve("held", [fleet()], { turns: 1 }, TTL);
+	await ledger.reserve("held", [fleet()], { turns: 1 }, MINUTE);
 	return base;
 }
 
@@ -77,7 +77,7 @@ suite("an agent's role", () => {
 		"charges in a list": call("settle", { id: "x", accounts, amounts: [-1] }),
 		"a charge beyond all measure": call("settle", { id: "x", accounts, amounts: { turns: 1e13 } }),
 		"a charge of a meter that nobody has": call("settle", { id: "x", accounts, amounts: { junk: 1 } }),
-		"a negative hold": call("reserve", { id: "x", accounts, amounts: { turns: -1 }, ttl: TTL }),
+		"a negative hold": call("reserve", { id: "x", accounts, amounts: { turns: -1 }, ttl: MINUTE }),
 		"a negative cap": call("join", { accounts: [fleet({ turns: -1 })] }),
 		"a hold for ever": call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: 1e12 }),
 		"no id": call("settle", { accounts, amounts: { turns: 1 } }),
@@ -96,13 +96,13 @@ suite("an agent's role", () => {
 		const base = await spent(t);
 		const agent = await base.open(t, { address: base.address("agent") });
 		await agent.join(fleet({ turns: 100 }));
-		assert.ok((await agent.reserve("third", [fleet({ turns: 100 })], { turns: 1 }, TTL)).granted);
-		assert.equal((await agent.reserve("fourth", [fleet({ turns: 100 })], { turns: 1 }, TTL)).granted, false);
+		assert.ok((await agent.reserve("third", [fleet({ turns: 100 })], { turns: 1 }, MINUTE)).granted);
+		assert.equal((await agent.reserve("fourth", [fleet({ turns: 100 })], { turns: 1 }, MINUTE)).granted, false);
 	});
 
 	test("cannot look at an old state of the budget to spend more", async (t) => {
 		const base = await spent(t);
-		const reserve = call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: TTL });
+		const reserve = call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: MINUTE });
 		for (const level of ["REPEATABLE READ", "SERIALIZABLE"]) {
 			const transaction = base.as("agent").begin(`ISOLATION LEVEL ${level}`, (sql) => sql.unsafe(reserve));
 			await assert.rejects(transaction, { code: "TL002" });
@@ -125,7 +125,7 @@ suite("an agent's role", () => {
 		const agent = await base.open(t, { address: base.address("agent") });
 		const only = said(base, "denied", /^Only an operator can raise the budget at [\w.]+\/\w+\.$/);
 		await assert.rejects(agent.raise("yes", fleet(), { turns: 1 }), only);
-		assert.ok((await agent.reserve("next", [fleet()], { turns: 1 }, TTL)).granted);
+		assert.ok((await agent.reserve("next", [fleet()], { turns: 1 }, MINUTE)).granted);
 	});
 });
 
@@ -195,7 +195,7 @@ suite("an operator's role", () => {
 		const base = await spent(t);
 		const agent = await base.open(t, { address: base.address("agent") });
 		await base.as("operator").unsafe("SELECT pi_turn_limit.delete_budget('f')");
-		await assert.rejects(agent.reserve("next", [fleet()], { turns: 1 }, TTL), fault("unjoined"));
+		await assert.rejects(agent.reserve("next", [fleet()], { turns: 1 }, MINUTE), fault("unjoined"));
 	});
 });
 

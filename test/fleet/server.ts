@@ -29,7 +29,7 @@ export function isInstalled(): boolean {
 	return places().some((place) => existsSync(join(place, "initdb")));
 }
 
-export function program(name: string): string {
+function program(name: string): string {
 	const place = places().find((place) => existsSync(join(place, name)));
 	if (place === undefined)
 		throw new Error(`PostgreSQL's ${name} is not installed. On Debian: apt-get install postgresql`);

@@ -13,8 +13,6 @@ import type { Terminal, TerminalOptions } from "./terminal.ts";
 import { defer, type Scope } from "./wait.ts";
 import { canReuse, Reused } from "./warm.ts";
 
-export { write };
-
 /**
  * An extension to load beside ours: a file, or a factory. The factory's source text is what pi loads, in its own
  * process, so it can use nothing from around it.

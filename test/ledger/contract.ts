@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { type Ledger, MOST } from "../../src/ledger/port.ts";
 import { follows } from "./model.ts";
-import { balance, DAY, day, fault, fleet, type Make, NOON, tree, TTL, type World } from "./world.ts";
+import { balance, DAY, day, fault, fleet, type Make, NOON, tree, MINUTE, type World } from "./world.ts";
 
 export function contract(name: string, make: Make): void {
 	/** A test with two readers of one store, and their clock. */
@@ -21,11 +21,11 @@ export function contract(name: string, make: Make): void {
 				const { ledger, other } = world;
 				await ledger.join(tree({ turns: cap }));
 				for (let i = 0; i < cap; i++) {
-					assert.ok((await (i % 2 ? ledger : other).reserve(`${i}`, [tree()], { turns: 1 }, TTL)).granted);
+					assert.ok((await (i % 2 ? ledger : other).reserve(`${i}`, [tree()], { turns: 1 }, MINUTE)).granted);
 					if (i % 2) await ledger.settle(`${i}`, [tree()], { turns: 1 });
 				}
 				for (const reader of [ledger, other])
-					assert.equal((await reader.reserve("next", [tree()], { turns: 1 }, TTL)).granted, false);
+					assert.equal((await reader.reserve("next", [tree()], { turns: 1 }, MINUTE)).granted, false);
 				assert.deepEqual(await balance(ledger, tree()), [cap >> 1, cap - (cap >> 1), cap]);
 			});
 		}
@@ -38,22 +38,22 @@ export function contract(name: string, make: Make): void {
 				turns: { used: 0, held: 0, cap: 1 },
 				cost: { used: 5, held: 0, cap: "unlimited" },
 			});
-			assert.ok((await ledger.reserve("b", [tree()], { cost: MOST }, TTL)).granted);
+			assert.ok((await ledger.reserve("b", [tree()], { cost: MOST }, MINUTE)).granted);
 		});
 
 		it("holds in every account or in none", async ({ ledger }) => {
 			const inner = tree({ turns: 1 });
 			await ledger.join(inner);
-			await ledger.reserve("a", [inner], { turns: 1 }, TTL);
-			assert.equal((await ledger.reserve("b", [day(), inner], { turns: 1 }, TTL)).granted, false);
+			await ledger.reserve("a", [inner], { turns: 1 }, MINUTE);
+			assert.equal((await ledger.reserve("b", [day(), inner], { turns: 1 }, MINUTE)).granted, false);
 			assert.deepEqual(await balance(ledger, day()), undefined);
-			assert.ok((await ledger.reserve("b", [day()], { turns: 1 }, TTL)).granted, "a refused id can come again");
+			assert.ok((await ledger.reserve("b", [day()], { turns: 1 }, MINUTE)).granted, "a refused id can come again");
 		});
 
 		it("holds every meter or none", async ({ ledger }) => {
 			await ledger.join(tree({ turns: 5, cost: 10 }));
 			await ledger.settle("a", [tree()], { cost: 10 });
-			const refusal = await ledger.reserve("b", [tree()], { turns: 1, cost: 1 }, TTL);
+			const refusal = await ledger.reserve("b", [tree()], { turns: 1, cost: 1 }, MINUTE);
 			assert.ok(!refusal.granted);
 			assert.deepEqual(refusal.meters, ["cost"]);
 			assert.deepEqual(await balance(ledger, tree()), [0, 0, 5]);
@@ -62,7 +62,7 @@ export function contract(name: string, make: Make): void {
 		it("checks a capped meter that the amounts leave out", async ({ ledger }) => {
 			await ledger.join(tree({ turns: 5, cost: 10 }));
 			await ledger.settle("a", [tree()], { cost: 10 });
-			assert.equal((await ledger.reserve("b", [tree()], { turns: 1 }, TTL)).granted, false);
+			assert.equal((await ledger.reserve("b", [tree()], { turns: 1 }, MINUTE)).granted, false);
 		});
 
 		it("a refusal names the outermost account that is full, whatever order they are given in", async ({ ledger }) => {
@@ -73,7 +73,7 @@ export function contract(name: string, make: Make): void {
 				[[tree(), day(caps)], "day"],
 				[[tree(), day()], "tree"],
 			] as const) {
-				const refusal = await ledger.reserve("a", accounts, { turns: 1 }, TTL);
+				const refusal = await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
 				assert.ok(!refusal.granted);
 				assert.equal(refusal.full.account.scope, outermost);
 				assert.deepEqual(
@@ -88,7 +88,7 @@ export function contract(name: string, make: Make): void {
 		}) => {
 			await ledger.join(tree({ cost: 10 }));
 			await ledger.settle("a", [tree()], { cost: 9 });
-			const estimate = (id: string) => ledger.reserve(id, [tree()], { cost: 5 }, TTL);
+			const estimate = (id: string) => ledger.reserve(id, [tree()], { cost: 5 }, MINUTE);
 			assert.ok((await estimate("b")).granted);
 			assert.equal((await estimate("c")).granted, false);
 			await ledger.settle("b", [tree()], { cost: 0 });
@@ -97,32 +97,32 @@ export function contract(name: string, make: Make): void {
 
 		it("estimates share what is left, to the last unit", async ({ ledger }) => {
 			await ledger.join(tree({ cost: 10 }));
-			assert.ok((await ledger.reserve("a", [tree()], { cost: 6 }, TTL)).granted);
-			assert.equal((await ledger.reserve("b", [tree()], { cost: 5 }, TTL)).granted, false);
-			assert.ok((await ledger.reserve("b", [tree()], { cost: 4 }, TTL)).granted);
-			assert.equal((await ledger.reserve("c", [tree()], { cost: 0 }, TTL)).granted, false);
+			assert.ok((await ledger.reserve("a", [tree()], { cost: 6 }, MINUTE)).granted);
+			assert.equal((await ledger.reserve("b", [tree()], { cost: 5 }, MINUTE)).granted, false);
+			assert.ok((await ledger.reserve("b", [tree()], { cost: 4 }, MINUTE)).granted);
+			assert.equal((await ledger.reserve("c", [tree()], { cost: 0 }, MINUTE)).granted, false);
 		});
 
 		it("a refusal says whether it is spent, or only held by others", async ({ ledger }) => {
 			await ledger.join(tree({ cost: 10 }));
-			await ledger.reserve("a", [tree()], { cost: 10 }, TTL);
-			const held = await ledger.reserve("b", [tree()], { cost: 1 }, TTL);
+			await ledger.reserve("a", [tree()], { cost: 10 }, MINUTE);
+			const held = await ledger.reserve("b", [tree()], { cost: 1 }, MINUTE);
 			await ledger.settle("a", [tree()], { cost: 10 });
-			const spent = await ledger.reserve("b", [tree()], { cost: 1 }, TTL);
+			const spent = await ledger.reserve("b", [tree()], { cost: 1 }, MINUTE);
 			assert.deepEqual([!held.granted && held.spent, !spent.granted && spent.spent], [false, true]);
 		});
 
 		it("the same id is the same hold, for every reader and also when it is full", async ({ ledger, other }) => {
 			await ledger.join(tree({ turns: 1 }));
 			for (const reader of [ledger, other, ledger])
-				assert.ok((await reader.reserve("a", [tree()], { turns: 1 }, TTL)).granted);
+				assert.ok((await reader.reserve("a", [tree()], { turns: 1 }, MINUTE)).granted);
 			assert.deepEqual(await balance(ledger, tree()), [0, 1, 1]);
 		});
 
 		it("an id that has been settled cannot be reserved again", async ({ ledger }) => {
 			await ledger.join(tree());
 			await ledger.settle("a", [tree()], { turns: 1 });
-			await assert.rejects(ledger.reserve("a", [tree()], { turns: 1 }, TTL), RangeError);
+			await assert.rejects(ledger.reserve("a", [tree()], { turns: 1 }, MINUTE), RangeError);
 			assert.deepEqual(await balance(ledger, tree()), [1, 0, "unlimited"]);
 		});
 	});
@@ -134,7 +134,7 @@ export function contract(name: string, make: Make): void {
 				["a", 2, 2],
 				["b", 7, 9],
 			] as const) {
-				await ledger.reserve(id, [tree()], { cost: 5 }, TTL);
+				await ledger.reserve(id, [tree()], { cost: 5 }, MINUTE);
 				await ledger.settle(id, [tree()], { cost: spent });
 				assert.deepEqual(await balance(ledger, tree(), "cost"), [sum, 0, 10]);
 			}
@@ -149,14 +149,14 @@ export function contract(name: string, make: Make): void {
 
 		it("charges an id once, for every reader", async ({ ledger, other }) => {
 			await ledger.join(tree());
-			await ledger.reserve("a", [tree()], { turns: 1 }, TTL);
+			await ledger.reserve("a", [tree()], { turns: 1 }, MINUTE);
 			for (const reader of [ledger, other, ledger]) await reader.settle("a", [tree()], { turns: 1 });
 			assert.deepEqual(await balance(ledger, tree()), [1, 0, "unlimited"]);
 		});
 
 		it("without amounts it releases the hold", async ({ ledger }) => {
 			await ledger.join(tree({ turns: 1 }));
-			await ledger.reserve("a", [tree()], { turns: 1 }, TTL);
+			await ledger.reserve("a", [tree()], { turns: 1 }, MINUTE);
 			await ledger.settle("a", [tree()], {});
 			assert.deepEqual(await balance(ledger, tree()), [0, 0, 1]);
 		});
@@ -172,8 +172,8 @@ export function contract(name: string, make: Make): void {
 		it("a hold lapses with its lease and is charged as its estimate until the settle replaces it", async (world) => {
 			const { ledger, clock } = world;
 			await ledger.join(tree({ cost: 10 }));
-			await ledger.reserve("a", [tree()], { cost: 4 }, TTL);
-			clock.now += TTL - 1;
+			await ledger.reserve("a", [tree()], { cost: 4 }, MINUTE);
+			clock.now += MINUTE - 1;
 			assert.deepEqual(await balance(ledger, tree(), "cost"), [0, 4, 10]);
 			clock.now += 1;
 			assert.deepEqual(await balance(ledger, tree(), "cost"), [4, 0, 10]);
@@ -183,40 +183,40 @@ export function contract(name: string, make: Make): void {
 
 		it("a lapsed hold no longer keeps an estimate out, but what it charges does", async ({ ledger, clock }) => {
 			await ledger.join(tree({ cost: 10 }));
-			await ledger.reserve("a", [tree()], { cost: 8 }, TTL);
-			assert.equal((await ledger.reserve("b", [tree()], { cost: 8 }, TTL)).granted, false);
-			clock.now += TTL;
-			assert.ok((await ledger.reserve("b", [tree()], { cost: 8 }, TTL)).granted);
-			clock.now += TTL;
-			assert.equal((await ledger.reserve("c", [tree()], { cost: 8 }, TTL)).granted, false);
+			await ledger.reserve("a", [tree()], { cost: 8 }, MINUTE);
+			assert.equal((await ledger.reserve("b", [tree()], { cost: 8 }, MINUTE)).granted, false);
+			clock.now += MINUTE;
+			assert.ok((await ledger.reserve("b", [tree()], { cost: 8 }, MINUTE)).granted);
+			clock.now += MINUTE;
+			assert.equal((await ledger.reserve("c", [tree()], { cost: 8 }, MINUTE)).granted, false);
 		});
 
 		it("renewing prolongs a hold, revives a lapsed one and never shortens", async ({ ledger, other, clock }) => {
 			await ledger.join(tree());
-			for (const id of ["a", "b"]) await ledger.reserve(id, [tree()], { turns: 1 }, TTL);
-			clock.now += TTL - 1;
-			await other.renew(["a", "unknown"], TTL);
+			for (const id of ["a", "b"]) await ledger.reserve(id, [tree()], { turns: 1 }, MINUTE);
+			clock.now += MINUTE - 1;
+			await other.renew(["a", "unknown"], MINUTE);
 			clock.now += 1;
 			assert.deepEqual(await balance(ledger, tree()), [1, 1, "unlimited"]);
-			await ledger.renew(["b"], TTL);
+			await ledger.renew(["b"], MINUTE);
 			await ledger.renew(["a", "b"], 1);
-			clock.now += TTL - 2;
+			clock.now += MINUTE - 2;
 			assert.deepEqual(await balance(ledger, tree()), [0, 2, "unlimited"]);
 		});
 
 		it("renewing does not bring back what has been settled", async ({ ledger }) => {
 			await ledger.join(tree());
-			await ledger.reserve("a", [tree()], { turns: 1 }, TTL);
+			await ledger.reserve("a", [tree()], { turns: 1 }, MINUTE);
 			await ledger.settle("a", [tree()], { turns: 1 });
-			await ledger.renew(["a"], TTL);
+			await ledger.renew(["a"], MINUTE);
 			assert.deepEqual(await balance(ledger, tree()), [1, 0, "unlimited"]);
 		});
 
 		it("repeating a reservation does not prolong it", async ({ ledger, clock }) => {
 			await ledger.join(tree());
-			await ledger.reserve("a", [tree()], { turns: 1 }, TTL);
-			clock.now += TTL - 1;
-			await ledger.reserve("a", [tree()], { turns: 1 }, TTL);
+			await ledger.reserve("a", [tree()], { turns: 1 }, MINUTE);
+			clock.now += MINUTE - 1;
+			await ledger.reserve("a", [tree()], { turns: 1 }, MINUTE);
 			clock.now += 1;
 			assert.deepEqual(await balance(ledger, tree()), [1, 0, "unlimited"]);
 		});
@@ -234,8 +234,8 @@ export function contract(name: string, make: Make): void {
 			await ledger.join(tree({ turns: 5 }));
 			await other.join(tree({ turns: 1 }));
 			await ledger.settle("a", [tree()], { turns: 1 });
-			assert.equal((await other.reserve("b", [tree({ turns: 1 })], { turns: 1 }, TTL)).granted, false);
-			assert.ok((await ledger.reserve("b", [tree()], { turns: 1 }, TTL)).granted);
+			assert.equal((await other.reserve("b", [tree({ turns: 1 })], { turns: 1 }, MINUTE)).granted, false);
+			assert.ok((await ledger.reserve("b", [tree()], { turns: 1 }, MINUTE)).granted);
 		});
 
 		it("a grant is for every reader, once per id", async ({ ledger, other }) => {
@@ -261,8 +261,8 @@ export function contract(name: string, make: Make): void {
 			await ledger.join(tree({ turns: 1 }));
 			await ledger.settle("a", [tree()], { turns: 1 });
 			await ledger.raise("b", tree(), { turns: 2 });
-			await ledger.reserve("c", [tree()], { turns: 1 }, TTL);
-			await ledger.reserve("d", [tree()], { turns: 1 }, TTL);
+			await ledger.reserve("c", [tree()], { turns: 1 }, MINUTE);
+			await ledger.reserve("d", [tree()], { turns: 1 }, MINUTE);
 			assert.equal((await ledger.raise("e", tree(), { turns: 1 })).meters["turns"]?.cap, 4);
 			await ledger.settle("c", [tree()], { turns: 3 });
 			assert.equal((await ledger.raise("f", tree(), { turns: 1 })).meters["turns"]?.cap, 5);
@@ -270,7 +270,7 @@ export function contract(name: string, make: Make): void {
 
 		it("a fleet or a tree that nobody has joined can neither be reserved, raised nor read", async ({ ledger }) => {
 			for (const account of [tree({ turns: 9 }), fleet({ turns: 9 })]) {
-				await assert.rejects(ledger.reserve("a", [day(), account], { turns: 1 }, TTL), fault("unjoined"));
+				await assert.rejects(ledger.reserve("a", [day(), account], { turns: 1 }, MINUTE), fault("unjoined"));
 				await assert.rejects(ledger.raise("a", account, { turns: 1 }), fault("unjoined"));
 				await assert.rejects(ledger.read([account]), fault("unjoined"));
 			}
@@ -293,8 +293,8 @@ export function contract(name: string, make: Make): void {
 		it("each reader's cap is its own, and a changed one takes effect at once", async ({ ledger, other }) => {
 			await ledger.join(day({ turns: 1 }));
 			await ledger.settle("a", [day()], { turns: 1 });
-			assert.equal((await ledger.reserve("b", [day({ turns: 1 })], { turns: 1 }, TTL)).granted, false);
-			assert.ok((await other.reserve("b", [day({ turns: 2 })], { turns: 1 }, TTL)).granted);
+			assert.equal((await ledger.reserve("b", [day({ turns: 1 })], { turns: 1 }, MINUTE)).granted, false);
+			assert.ok((await other.reserve("b", [day({ turns: 2 })], { turns: 1 }, MINUTE)).granted);
 			assert.deepEqual(await balance(ledger, day({ turns: 7 })), [1, 1, 7]);
 		});
 
@@ -332,9 +332,9 @@ export function contract(name: string, make: Make): void {
 		});
 
 		it("what was reserved before midnight is settled in the day that held it", async ({ ledger, clock }) => {
-			await ledger.reserve("a", [day()], { cost: 5 }, TTL);
+			await ledger.reserve("a", [day()], { cost: 5 }, MINUTE);
 			clock.now += DAY;
-			await ledger.reserve("a", [day()], { cost: 5 }, TTL);
+			await ledger.reserve("a", [day()], { cost: 5 }, MINUTE);
 			const [reading] = await ledger.settle("a", [day()], { cost: 7 });
 			assert.deepEqual(reading?.account, { ...day(), date: "2026-02-03" });
 			assert.equal(await balance(ledger, day(), "cost"), undefined);
@@ -343,7 +343,7 @@ export function contract(name: string, make: Make): void {
 		});
 
 		it("a yes after midnight grants the day that was asked about", async ({ ledger, clock }) => {
-			const refusal = await ledger.reserve("a", [day({ turns: 0 })], { turns: 1 }, TTL);
+			const refusal = await ledger.reserve("a", [day({ turns: 0 })], { turns: 1 }, MINUTE);
 			clock.now += DAY;
 			assert.ok(!refusal.granted);
 			await ledger.raise("yes", refusal.full.account, { turns: 1 });
@@ -353,7 +353,7 @@ export function contract(name: string, make: Make): void {
 		});
 
 		it("a clock that goes wrong for a while loses nothing", async ({ ledger, other, clock }) => {
-			await ledger.reserve("held", [day()], { turns: 1 }, TTL);
+			await ledger.reserve("held", [day()], { turns: 1 }, MINUTE);
 			await ledger.settle("spent", [day()], { turns: 2 });
 			for (const wrong of [400 * DAY, -400 * DAY]) {
 				clock.now += wrong;
@@ -367,7 +367,7 @@ export function contract(name: string, make: Make): void {
 		it("a settle of six days later still lands, and once", async ({ ledger, clock }) => {
 			const then = { ...day(), date: "2026-02-03" };
 			await ledger.settle("a", [then], { turns: 1 });
-			await ledger.reserve("b", [then], { turns: 1 }, TTL);
+			await ledger.reserve("b", [then], { turns: 1 }, MINUTE);
 			clock.now += 6 * DAY;
 			await ledger.settle("c", [day()], { turns: 1 });
 			for (const id of ["a", "b", "b"]) await ledger.settle(id, [then], { turns: 1 });
@@ -379,11 +379,11 @@ export function contract(name: string, make: Make): void {
 		const accounts = [tree()];
 		const unchanged = async (ledger: Ledger): Promise<void> => {
 			assert.deepEqual(await balance(ledger, tree()), [0, 1, 3]);
-			assert.ok((await ledger.reserve("x", accounts, { turns: 1 }, TTL)).granted, "the id was not used up");
+			assert.ok((await ledger.reserve("x", accounts, { turns: 1 }, MINUTE)).granted, "the id was not used up");
 		};
 		type Misuse = (ledger: Ledger) => Promise<unknown>;
 		const numbers: Record<string, (n: number) => Misuse> = {
-			"a hold": (n) => (ledger) => ledger.reserve("x", accounts, { turns: 0, cost: n }, TTL),
+			"a hold": (n) => (ledger) => ledger.reserve("x", accounts, { turns: 0, cost: n }, MINUTE),
 			"a charge": (n) => (ledger) => ledger.settle("x", accounts, { turns: 1, cost: n }),
 			"a grant": (n) => (ledger) => ledger.raise("x", tree(), { turns: 1, cost: n }),
 			"a cap": (n) => (ledger) => ledger.join(tree({ cost: n }, "new")),
@@ -394,8 +394,8 @@ export function contract(name: string, make: Make): void {
 			"a lease of nothing": (ledger) => ledger.reserve("x", accounts, { turns: 1 }, 0),
 			"an empty id": (ledger) => ledger.settle("", accounts, { turns: 1 }),
 			"an empty name": (ledger) => ledger.join(tree({}, "")),
-			"no account": (ledger) => ledger.reserve("x", [], { turns: 1 }, TTL),
-			"no meter": (ledger) => ledger.reserve("x", accounts, {}, TTL),
+			"no account": (ledger) => ledger.reserve("x", [], { turns: 1 }, MINUTE),
+			"no meter": (ledger) => ledger.reserve("x", accounts, {}, MINUTE),
 			"the same account twice": (ledger) => ledger.settle("x", [tree(), tree()], { turns: 1 }),
 			"a day twice": (ledger) => ledger.settle("x", [day(), { ...day(), date: "2026-02-03" }], { turns: 1 }),
 			"an unknown time zone of a date": (ledger) => ledger.join({ ...day({}, "Atlantis"), date: "2026-02-03" }),
@@ -405,7 +405,7 @@ export function contract(name: string, make: Make): void {
 		for (const [what, misuse] of Object.entries(numbers)) {
 			it(`${what} that is not a whole number in its range is a RangeError and changes nothing`, async ({ ledger }) => {
 				await ledger.join(tree({ turns: 3 }));
-				await ledger.reserve("a", accounts, { turns: 1 }, TTL);
+				await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
 				for (const n of [-1, 0.5, NaN, Infinity, MOST + 1]) await assert.rejects(misuse(n)(ledger), RangeError);
 				await unchanged(ledger);
 			});
@@ -413,7 +413,7 @@ export function contract(name: string, make: Make): void {
 		for (const [what, misuse] of Object.entries(wrong)) {
 			it(`${what} is a RangeError and changes nothing`, async ({ ledger }) => {
 				await ledger.join(tree({ turns: 3 }));
-				await ledger.reserve("a", accounts, { turns: 1 }, TTL);
+				await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
 				await assert.rejects(misuse(ledger), RangeError);
 				await unchanged(ledger);
 			});

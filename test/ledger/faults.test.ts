@@ -26,7 +26,7 @@ import { promisify } from "node:util";
 import type { Fault, Ledger } from "../../src/ledger/port.ts";
 import { defer } from "../harness/wait.ts";
 import { type Sandbox, sandbox } from "./sandbox.ts";
-import { balance, DAY, day, fault, fleet, NOON, tree, TTL } from "./world.ts";
+import { balance, DAY, day, fault, fleet, NOON, tree, MINUTE } from "./world.ts";
 
 /** A ledger in which a tree of 9 has spent 2, closed again. */
 async function spent(t: TestContext): Promise<Sandbox> {
@@ -100,7 +100,7 @@ test("a ledger that is deleted while it is open is closed", async (t) => {
 	const box = await spent(t);
 	const ledger = await box.open();
 	rmSync(box.directory, { recursive: true });
-	await assert.rejects(ledger.reserve("a", [tree()], { turns: 1 }, TTL), fault("replaced"));
+	await assert.rejects(ledger.reserve("a", [tree()], { turns: 1 }, MINUTE), fault("replaced"));
 });
 
 suite("a locked ledger", () => {
@@ -129,15 +129,15 @@ suite("a locked ledger", () => {
 		const closed = [
 			box.open(),
 			ledger.join(tree()),
-			ledger.reserve("a", [tree()], { turns: 1 }, TTL),
+			ledger.reserve("a", [tree()], { turns: 1 }, MINUTE),
 			ledger.settle("b", [tree()], { turns: 1 }),
-			ledger.renew(["a"], TTL),
+			ledger.renew(["a"], MINUTE),
 			ledger.raise("c", tree(), { turns: 1 }),
 		];
 		await Promise.all(closed.map((operation) => assert.rejects(operation, fault("locked"))));
 		await unharmed(ledger);
 		other.exec("ROLLBACK");
-		assert.ok((await ledger.reserve("a", [tree()], { turns: 1 }, TTL)).granted);
+		assert.ok((await ledger.reserve("a", [tree()], { turns: 1 }, MINUTE)).granted);
 	});
 });
 
@@ -279,7 +279,7 @@ suite("what is old", () => {
 		for (const account of accounts) {
 			await first.join(account);
 			await first.settle(`${clock.now++}`, [account, fleet()], { turns: 1 });
-			await first.reserve(`h${clock.now++}`, [account], { turns: 1 }, TTL);
+			await first.reserve(`h${clock.now++}`, [account], { turns: 1 }, MINUTE);
 		}
 		clock.now = NOON + 7 * DAY;
 		await box.open({ now: () => clock.now });

@@ -4,7 +4,6 @@ import { type Account, type Amounts, type Fault, type Ledger, LedgerError } from
 
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
-export const TTL = MINUTE;
 
 /** 2026-02-03, noon in UTC. */
 export const NOON = Date.UTC(2026, 1, 3, 12);

@@ -64,7 +64,7 @@ function input<T extends Input["type"]>(type: T, values: Values<Of<T>>): fc.Arbi
 	return fc.record(values as Record<string, fc.Arbitrary<unknown>>).map((is) => ({ type, ...is }) as Of<T>);
 }
 
-export const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
+const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	prompted: input("prompted", {}),
 	attended_set: input("attended_set", { attended: fc.boolean() }),
 	turn_requested: input("turn_requested", {}),

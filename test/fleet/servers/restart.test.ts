@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { defer } from "../../harness/wait.ts";
-import { balance, fleet, TTL } from "../../ledger/world.ts";
+import { balance, fleet, MINUTE } from "../../ledger/world.ts";
 import { database } from "../database.ts";
 import { Proxy } from "../proxy.ts";
 import { said } from "../said.ts";
@@ -23,9 +23,9 @@ suite("a server that is restarted", () => {
 			const ledger = await base.open(t, { address: base.address("agent") });
 			await ledger.join(fleet({ turns: 5 }));
 			await ledger.settle("spent", [fleet()], { turns: 2 });
-			await ledger.reserve("held", [fleet()], { turns: 1 }, TTL);
+			await ledger.reserve("held", [fleet()], { turns: 1 }, MINUTE);
 			await own.stop(how);
-			const reserve = () => ledger.reserve("next", [fleet()], { turns: 1 }, TTL);
+			const reserve = () => ledger.reserve("next", [fleet()], { turns: 1 }, MINUTE);
 			await assert.rejects(reserve(), said(base, "unreachable", /cannot be reached|shutting down/));
 			await own.start();
 			assert.ok((await reserve()).granted);
@@ -40,7 +40,7 @@ suite("a server that is restarted", () => {
 		const ledger = await base.open(t, { address: base.address("agent"), deadline: 60_000 });
 		await ledger.join(fleet({ turns: 5 }));
 		await own.stop();
-		const reserved = ledger.reserve("a", [fleet()], { turns: 1 }, TTL);
+		const reserved = ledger.reserve("a", [fleet()], { turns: 1 }, MINUTE);
 		await own.start();
 		assert.ok((await reserved).granted);
 	});
@@ -69,7 +69,7 @@ suite("a failover", () => {
 		const ledger = await base.open(t, { address: base.address("agent", proxy.port) });
 		await ledger.join(fleet({ turns: 5 }));
 		await ledger.settle("spent", [fleet()], { turns: 2 });
-		const reserve = () => ledger.reserve("next", [fleet()], { turns: 1 }, TTL);
+		const reserve = () => ledger.reserve("next", [fleet()], { turns: 1 }, MINUTE);
 		await primary.stop("crash");
 		await assert.rejects(reserve(), said(base, "unreachable", /cannot be reached/));
 		proxy.target = standby.port;
@@ -86,7 +86,7 @@ suite("a failover", () => {
 		const ledger = await base.open(t, { address, deadline: 60_000 });
 		await ledger.join(fleet({ turns: 5 }));
 		await primary.stop("crash");
-		const reserved = ledger.reserve("a", [fleet()], { turns: 1 }, TTL);
+		const reserved = ledger.reserve("a", [fleet()], { turns: 1 }, MINUTE);
 		standby.promote();
 		await standbyAlone(standby);
 		assert.ok((await reserved).granted);
