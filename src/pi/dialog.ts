@@ -96,7 +96,7 @@ class OpenDialog implements Component {
 		this.#editor = new Editor(screen.ui, screen.kit, screen.tui);
 		this.#editor.find();
 		this.#stage = new Stage(screen, this.#editor, (width) => this.#draw("widget", width));
-		options.signal?.addEventListener("abort", this.#withdraw);
+		options.signal?.addEventListener("abort", this.#withdraw, { once: true });
 	}
 
 	/** pi has given it the keys. */

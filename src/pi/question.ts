@@ -89,7 +89,8 @@ export function ask(ctx: Context, question: Question, seconds: Max, bell: boolea
 	// A little before the host's own, which does not tell a time-out from a no.
 	const timer = timeout === undefined ? undefined : setTimeout(close, timeout - 10);
 	const reply = new Promise<Reply>((resolve) => {
-		closed.addEventListener("abort", () => resolve(NONE));
+		// Once, because Node keeps a combined signal that has a listener for good, also after it has fired.
+		closed.addEventListener("abort", () => resolve(NONE), { once: true });
 		const asked = mode === "tui" ? pick().catch(confirm) : confirm();
 		asked.then(resolve, () => resolve(NONE));
 	}).finally(() => clearTimeout(timer));
