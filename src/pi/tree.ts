@@ -22,7 +22,7 @@ export interface Tree {
 	readonly at: string;
 	/** The root's shared limits, as files write them. */
 	readonly limits: Values;
-	/** What the root's other places say of those that a command has set: a member that reads the same has no limit of its own. */
+	/** The limits that the root's command has overruled: a member that reads the same ones has none of its own. */
 	readonly overruled: Values;
 }
 

@@ -110,7 +110,7 @@ function orIn(variable: string, path: string | undefined): string {
 /** The largest cap that a ledger takes. */
 const MOST = 1e12;
 
-/** Who else could read the file; undefined if nobody can. Windows has neither numbers for users nor modes. */
+/** Names the mode or the owner that lets others read the file; undefined if they cannot. Windows has neither. */
 function exposure(path: string): string | undefined {
 	if (process.getuid === undefined) return undefined;
 	const { mode, uid } = statSync(path);

@@ -1,4 +1,4 @@
-/** What `/turn-limit` does and says. */
+/** `/turn-limit` in sessions of pi in this process. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { noop } from "../harness/session.ts";
 
 const attended = { person: () => false, model: endless(noop) };
 
-/** What a person reads after the words: of each notification its type and its text. */
+/** Types the words; gives the type and the text of each notification that follows. */
 async function say(pi: Inside, ...lines: string[]): Promise<string[]> {
 	const before = pi.notifications.length;
 	await pi.run(`/turn-limit ${lines.join("\n")}`);
@@ -20,7 +20,7 @@ async function say(pi: Inside, ...lines: string[]): Promise<string[]> {
 
 const start = (t: TestContext, options: InsideOptions = {}): Promise<Inside> => inside(t, { ...attended, ...options });
 
-/** What the words say at the open question of a run with a limit of two turns. */
+/** Types the words at the open question of a run with a limit of two turns; gives the reply. */
 async function atQuestion(t: TestContext, words: readonly string[], env: Record<string, string> = {}) {
 	const said: string[] = [];
 	const pi: Inside = await start(t, {
