@@ -125,19 +125,21 @@ export class Loop {
 		return reply;
 	}
 
-	/** All calls of a batch are decided before the first of them starts. */
+	/** All calls of a batch are decided before the first of them starts, and end after the last of them has started. */
 	#calls(calls: readonly Work[]): void {
 		const admitted = calls.filter(({ name: tool, args: input }) => {
 			return !this.#isAborted && this.#admit({ type: "tool_call_requested", call: { tool, input } });
 		});
+		const spent: Amounts[] = [];
 		for (const { name, args } of admitted) {
-			if (this.#isAborted) return;
+			if (this.#isAborted) break;
 			this.log.push(name);
 			this.#moment();
 			const { time = 0, ...amounts } = args.spends;
 			this.#passed += time;
-			if (Object.keys(amounts).length > 0) this.#charge(amounts);
+			spent.push(amounts);
 		}
+		for (const amounts of spent) if (Object.keys(amounts).length > 0) this.#charge(amounts);
 	}
 
 	#charge(amounts: Amounts): void {

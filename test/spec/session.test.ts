@@ -126,10 +126,10 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 /** Lines of all logs; of an outcome its kind. */
 const seen = new Set<string>();
 
-/** Plays a script to the spec and to a real session; their logs have to agree. */
 /** A fleet's budget needs a server: test/fleet has it. */
 const HERE = METER_IDS.filter((id) => kindOf(id).scope !== "budget");
 
+/** Plays a script to the spec and to a real session; their logs have to agree. */
 async function compare(attended: boolean, all: readonly Event[], script: readonly Input[]): Promise<void> {
 	const events = all.filter((event) => !("meter" in event) || HERE.includes(event.meter));
 	const undos: (() => unknown)[] = [];
@@ -200,6 +200,22 @@ for (const meter of HERE.filter(isShared)) {
 		await compare(false, [{ type: "limit_set", meter, max: 0 }], [{ type: "prompted" }, { type: "interrupted" }]);
 	});
 }
+
+test("a real session counts what a call spends after a limit that was raised beside the call, which chance seldom brings", async () => {
+	const call: Input = { type: "tool_call_requested", call: { tool: "work", input: {} } };
+	await compare(
+		false,
+		[{ type: "limit_set", meter: "cost", max: 10 }],
+		[
+			{ type: "prompted" },
+			...[{ type: "charged", amounts: { cost: 30 } } as const, call, { type: "turn_ended", goesOn: true } as const],
+			...[
+				{ type: "limit_raised", meter: "turns", by: 1 } as const,
+				{ type: "limit_raised", meter: "cost", by: 10 } as const,
+			],
+		],
+	);
+});
 
 test("a real session fails as the spec says where every repetition of a turn fails, which chance seldom brings", async () => {
 	const failures = Array.from({ length: RETRIES + 1 }, () => ({ type: "turn_failed", message: "overloaded" }) as const);
