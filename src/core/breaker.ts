@@ -7,26 +7,16 @@
 import * as gate from "./gate.ts";
 import {
 	beginsWithRun,
-	isCounted,
 	isLimited,
 	isReached,
 	type Meter,
 	raise,
 	setMax,
 	setPolicy,
+	spend,
 	startsAfresh,
 } from "./limit.ts";
-import {
-	type AmountId,
-	isShared,
-	kindOf,
-	type Max,
-	type MeterId,
-	type PerMeter,
-	perMeter,
-	type PerRunMeter,
-	perRunMeter,
-} from "./meters.ts";
+import { alike, type AmountId, isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import * as share from "./share.ts";
 import { settle, shutDown, start, stop, trip } from "./run.ts";
 import type { Event, Request, Ruling, Step } from "./alphabet.ts";
@@ -151,13 +141,12 @@ function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolea
 /** Amounts are charged whenever they become known; they stop nothing by themselves. */
 function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
-	const charged: Partial<PerRunMeter<number>> = amounts;
-	const by = (id: MeterId): number => (isCounted(id, state.meters[id]) ? (charged[kindOf(id).of] ?? 0) : 0);
-	const meters = perMeter((id) => ({ ...state.meters[id], used: state.meters[id].used + by(id) }));
+	const charged = Object.entries(amounts) as [AmountId, number][];
+	const meters = charged.reduce((before, [id, by]) => spend(before, alike(id), by), state.meters);
 	if (phase.name === "idle") return { ...state, meters };
-	const { spent } = phase.run;
-	const sum = perRunMeter((id) => spent[id] + (charged[id] ?? 0));
-	return withRun({ ...state, meters }, phase, { spent: { ...spent, ...sum } });
+	const spent = { ...phase.run.spent };
+	for (const [id, by] of charged) spent[id] += by;
+	return withRun({ ...state, meters }, phase, { spent });
 }
 
 function recount(state: State, used: Readonly<Partial<PerMeter<number>>>): State {

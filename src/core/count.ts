@@ -1,8 +1,11 @@
 /** Counting: what a request adds to the meters, once the gate has admitted it. */
-import { isCounted, isOfRound, type Meter } from "./limit.ts";
-import { type Call, concerns, type Gate, kindOf, type MeterId, perMeter, perRunMeter } from "./meters.ts";
+import { isOfRound, spend } from "./limit.ts";
+import { type Call, concerns, type Gate, kindOf, METER_IDS, type MeterId, perMeter, perRunMeter } from "./meters.ts";
 import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
 import { extend, NO_STREAK, repetitions } from "./streak.ts";
+
+/** The meters that grow by one with a request; amounts are charged. */
+const COUNTS = METER_IDS.filter((id) => kindOf(id).known === "before");
 
 /** True if the limit of the meter is checked for this request. */
 export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call | undefined): boolean {
@@ -17,9 +20,10 @@ export function countTurn(state: State, phase: Running): State {
 
 /** The final pass comes on top of a round's limit: it counts for the run and for all that is wider, not for the round. */
 export function countFinalTurn(state: State, phase: Finishing): State {
-	const meters = perMeter((id) => (isOfRound(id) ? state.meters[id] : counted(state, id, "turn", undefined)));
-	const spent = addTo(phase.run.spent, state, "turn", undefined);
-	return { ...state, meters, phase: { ...phase, turns: phase.turns + 1, run: { ...phase.run, spent, turn: "open" } } };
+	const after = count(state, "turn", undefined).meters;
+	const meters = perMeter((id) => (isOfRound(id) ? state.meters : after)[id]);
+	const run: Run = { ...phase.run, spent: addTo(phase.run.spent, state.meters, after), turn: "open" };
+	return { ...state, meters, phase: { ...phase, turns: phase.turns + 1, run } };
 }
 
 export function countAdmitted(
@@ -29,26 +33,21 @@ export function countAdmitted(
 	call: Call | undefined,
 	change: Partial<Run>,
 ): State {
-	const spent = addTo(phase.run.spent, state, gate, call);
+	const next = count(state, gate, call);
+	const spent = addTo(phase.run.spent, state.meters, next.meters);
 	const passes = phase.run.passes.filter((id) => !isCheckedFor(state, id, gate, call));
-	return withRun(count(state, gate, call), phase, { ...change, spent, passes });
+	return withRun(next, phase, { ...change, spent, passes });
 }
 
 export function count(state: State, gate: Gate, call: Call | undefined): State {
-	return { ...state, meters: perMeter((id) => counted(state, id, gate, call)) };
+	const ids = COUNTS.filter((id) => isCheckedFor(state, id, gate, call));
+	return { ...state, meters: spend(state.meters, ids, 1) };
 }
 
-/** The meter, one request later. */
-function counted(state: State, id: MeterId, gate: Gate, call: Call | undefined): Meter {
-	const meter = state.meters[id];
-	const isOne = kindOf(id).known === "before" && isCounted(id, meter) && isCheckedFor(state, id, gate, call);
-	return isOne ? { ...meter, used: meter.used + 1 } : meter;
-}
-
-function addTo(spent: Run["spent"], state: State, gate: Gate, call: Call | undefined): Run["spent"] {
+function addTo(spent: Run["spent"], before: State["meters"], after: State["meters"]): Run["spent"] {
 	const sum = perRunMeter((id) => {
-		const { used } = counted(state, id, gate, call);
-		const more = used - state.meters[id].used;
+		const { used } = after[id];
+		const more = used - before[id].used;
 		// Repetitions do not add up: a run has its longest streak.
 		return id === "repeats" && more > 0 ? Math.max(spent[id], used) : spent[id] + more;
 	});

@@ -1,5 +1,5 @@
 /** A bound, its policy, and what one round has spent of it. */
-import { isShared, kindOf, type Max, type MeterId } from "./meters.ts";
+import { isShared, kindOf, type Max, type MeterId, type PerMeter } from "./meters.ts";
 
 /** The choice when a limit is reached and nobody continues. */
 export type Policy = "abort" | "synthesize";
@@ -54,6 +54,13 @@ export function isLimited({ limit }: Meter): boolean {
 /** False for a shared meter without a limit: only the ledger knows its count, and we ask it only about limits. */
 export function isCounted(id: MeterId, meter: Meter): boolean {
 	return !isShared(id) || isLimited(meter);
+}
+
+/** The meters once `by` more of these is spent. A copy and a loop, because every event makes one. */
+export function spend(meters: PerMeter<Meter>, ids: readonly MeterId[], by: number): PerMeter<Meter> {
+	const after = { ...meters };
+	for (const id of ids) if (isCounted(id, meters[id])) after[id] = { ...meters[id], used: meters[id].used + by };
+	return after;
 }
 
 /** N means N: the request after the N-th meets the gate. */

@@ -172,7 +172,8 @@ function widthOf(id: MeterId): number {
 
 /** True if other agents spend of it too. The ledger counts it; the breaker has the last count that it reported. */
 export function isShared(id: MeterId): boolean {
-	return widthOf(id) > WIDTHS.indexOf("session");
+	const { scope } = kindOf(id);
+	return scope !== "round" && scope !== "session";
 }
 
 /** Widest first. */
@@ -183,6 +184,13 @@ export type PerRunMeter<T> = Readonly<Record<RunMeterId, T>>;
 
 export function perRunMeter<T>(make: (id: RunMeterId) => T): PerRunMeter<T> {
 	return record(RUN_METER_IDS, make);
+}
+
+/** By meter of the round: itself, and those that measure the same over wider scopes. */
+const ALIKE = perRunMeter((id) => METER_IDS.filter((other) => kindOf(other).of === id));
+
+export function alike(id: RunMeterId): readonly MeterId[] {
+	return ALIKE[id];
 }
 
 /** A row by its general type. */

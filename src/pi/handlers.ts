@@ -98,7 +98,7 @@ export function handlersOf(session: Session): Handlers {
 
 		message_end({ message }, ctx) {
 			if (message.role === "assistant") return ended(message, ctx);
-			return message.role === "toolResult" && message.usage ? chargeFor(message.usage, false, ctx) : undefined;
+			return message.role === "toolResult" && message.usage ? chargeTool(message.usage, ctx) : undefined;
 		},
 
 		async tool_call({ toolName, input }, ctx) {
@@ -218,14 +218,13 @@ export function handlersOf(session: Session): Handlers {
 		if (isRetry) await gateTurn(event, ctx);
 	}
 
-	async function chargeFor(usage: Assistant["usage"], isTurn: boolean, ctx: Context) {
-		const amounts = chargeOf(usage);
-		await charge(session, amounts, ctx, isTurn);
-		if (amounts) session.awaitTurnEnd();
+	async function chargeTool(usage: Assistant["usage"], ctx: Context) {
+		await charge(session, chargeOf(usage), ctx);
+		session.awaitTurnEnd();
 	}
 
 	async function ended(message: Assistant, ctx: Context) {
-		await chargeFor(message.usage, message.stopReason !== "error", ctx);
+		await charge(session, chargeOf(message.usage), ctx, message.stopReason !== "error");
 		return await replied(session, message, ctx);
 	}
 }
