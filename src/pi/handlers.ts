@@ -17,6 +17,7 @@ import {
 } from "./host.ts";
 import { apply, warnOfUnknownAmounts } from "./limits.ts";
 import { noted, noteOn, replied } from "./reply.ts";
+import { decisionAbout, refuseTurn } from "./request.ts";
 import type { Session } from "./session.ts";
 import { beginTurn, charge } from "./sharing.ts";
 import { Starting } from "./starting.ts";
@@ -103,7 +104,11 @@ export function handlersOf(session: Session): Handlers {
 
 		async tool_call({ toolName, input }, ctx) {
 			session.resumeClock();
-			const decision = await session.request({ type: "tool_call_requested", call: { tool: toolName, input } }, ctx);
+			const decision = await decisionAbout(
+				session,
+				{ type: "tool_call_requested", call: { tool: toolName, input } },
+				ctx,
+			);
 			switch (decision) {
 				case "admit":
 					return undefined;
@@ -194,7 +199,7 @@ export function handlersOf(session: Session): Handlers {
 	};
 
 	async function gateTurn(event: unknown, ctx: Context) {
-		const decision = await session.request({ type: "turn_requested" }, ctx);
+		const decision = await decisionAbout(session, { type: "turn_requested" }, ctx);
 		switch (decision) {
 			case "admit":
 				await beginTurn(session);
@@ -206,7 +211,7 @@ export function handlersOf(session: Session): Handlers {
 			case "refuse":
 			case "abort":
 				session.turn.isRefused = true;
-				return await session.refuseTurn(ctx);
+				return await refuseTurn(session, ctx);
 		}
 	}
 

@@ -1,32 +1,27 @@
 /** One breaker in one session: its state, its settings, its coming and going. */
 import { decide, transition } from "../core/breaker.ts";
 import { isEndAwaited } from "../core/gate.ts";
-import { isSpinning, pauseBeforeRefusal, refusalsInARow, start } from "../core/run.ts";
-import type { Decision, Event, Request } from "../core/alphabet.ts";
+import { isSpinning, start } from "../core/run.ts";
+import type { Event } from "../core/alphabet.ts";
 import type { State } from "../core/state.ts";
 import { Clock } from "./clock.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
 import { execute } from "./command.ts";
 import { Delivery } from "./delivery.ts";
 import { Display } from "./display.ts";
-import { commit, perform } from "./effects.ts";
+import { commit } from "./effects.ts";
 import { Handover, takeLegacy } from "./handover.ts";
 import { type Context, DISPOSED, isSupported, orDisposed, type Pi } from "./host.ts";
 import { apply, initialState, resumedState } from "./limits.ts";
 import type { Options } from "./options.ts";
 import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
-import { pause } from "./pause.ts";
 import type { Shares } from "./shares.ts";
 import { announce } from "./sharing.ts";
 import { type CostlyEvent, Subscription } from "./subscribe.ts";
 import { Telling } from "./telling.ts";
-import { chargeTime, watchTime } from "./time.ts";
 import { isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
-
-/** Refusals in a row after which a script ends. */
-const REFUSALS_TO_GIVE_UP = 3;
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
@@ -173,37 +168,10 @@ export class Session implements Guard {
 		return commit(this, next, effects, ctx);
 	}
 
-	/** Makes a request until it is decided; `gone` if another instance decides from here on. */
-	async request(request: Request, ctx: Context): Promise<Exclude<Decision, "wait"> | "gone"> {
-		for (;;) {
-			if (ctx.signal?.aborted) await this.step({ type: "interrupted" }, ctx);
-			const charged = chargeTime(this, ctx);
-			if (charged) await charged;
-			const [next, decision, effects] = decide(this.state, request);
-			const carriedOut = commit(this, next, effects, ctx);
-			if (carriedOut) await carriedOut;
-			if (this.handover.isOver) return "gone";
-			if (decision === "admit") watchTime(this, ctx);
-			if (decision !== "wait") return decision;
-			// The commit above has awaited the ledger, or a question that this request opened.
-			if (effects.length > 0) continue;
-			// Another request opened it.
-			if (this.question === undefined) throw new Error("A request waits, but no question is open.");
-			await this.question.reply;
-		}
-	}
-
 	/** A dialog may have stopped it, and the agent works again. */
 	resumeClock(): void {
 		const { name } = this.state.phase;
 		if (name === "running" || name === "finishing") this.clock.run();
-	}
-
-	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
-	async refuseTurn(ctx: Context): Promise<void> {
-		if (refusalsInARow(this.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await this.options.giveUp?.(this, ctx);
-		await pause(pauseBeforeRefusal(this.state), [ctx.signal, this.#ended.signal]);
-		await perform(this, { type: "abort" }, ctx);
 	}
 
 	/** True if several runs that nobody prompted were refused and the next would be too, so pi need not begin it. */
