@@ -2,9 +2,9 @@
  * A list of choices in the terminal that nobody answers by accident. An overlay has the keys, because focus comes back
  * to it after another extension's dialog; a widget above the editor shows the list, so the editor stays in sight.
  */
+import { Editor } from "./editor.ts";
 import {
 	type Component,
-	Editor,
 	type Key,
 	type Keybindings,
 	type Kit,

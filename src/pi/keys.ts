@@ -1,4 +1,4 @@
-/** Keys at an open dialog: what they do to its list, and how the editor gets those that are not for it. */
+/** Keys at an open dialog, and what they do to its list. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import type * as kit from "./kit.ts";
 
@@ -118,7 +118,7 @@ export function readKey(kit: Kit, keybindings: Keybindings, data: string): Key |
 }
 
 /** The letter that the key types, if it types one. */
-function readText(kit: Kit, data: string): string | undefined {
+export function readText(kit: Kit, data: string): string | undefined {
 	if (!/[\0-\x1f\x7f]/.test(data)) return data;
 	return kit.decodeKittyPrintable(data) ?? /^shift\+(.)$/u.exec(kit.parseKey(data) ?? "")?.[1];
 }
@@ -138,42 +138,5 @@ export class Quiet {
 	cancel(): void {
 		clearTimeout(this.#timer);
 		clearImmediate(this.#poll);
-	}
-}
-
-/** pi's editor while a dialog has the keys. */
-export class Editor {
-	readonly #ui: Pick<ExtensionUIContext, "getEditorText" | "pasteToEditor">;
-	readonly #kit: Kit;
-	readonly #tui: Tui & { getFocusedComponent?: () => Component | null };
-	#component: Component | undefined;
-
-	constructor(ui: Pick<ExtensionUIContext, "getEditorText" | "pasteToEditor">, kit: Kit, tui: Tui) {
-		this.#ui = ui;
-		this.#kit = kit;
-		this.#tui = tui;
-	}
-
-	/** The editor, if it has the keys at this moment. A dialog may be an editor too, so the first one found is the one. */
-	find(): Component | undefined {
-		const focus = this.#tui.getFocusedComponent?.();
-		if (this.#component) return focus === this.#component ? focus : undefined;
-		if (focus && "getText" in focus && "setText" in focus) this.#component = focus;
-		return this.#component;
-	}
-
-	get hasText(): boolean {
-		return this.#ui.getEditorText() !== "";
-	}
-
-	/** How many rows it takes. */
-	rows(width: number): number {
-		return this.#component?.render(width).length ?? 3;
-	}
-
-	/** Gets the key as if it had the keys. `pasteToEditor` is second best: it puts a blank before a dot or a slash. */
-	type(data: string): void {
-		if (this.#component?.handleInput) return this.#component.handleInput(data);
-		this.#ui.pasteToEditor(readText(this.#kit, data) ?? data.replace(/\x1b\[20[01]~/g, ""));
 	}
 }

@@ -1,6 +1,7 @@
 /** The place of a dialog on the screen: an overlay that has the keys, and a widget above the editor that shows it. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import type { Component, Editor, Keybindings, Kit, Tui } from "./keys.ts";
+import type { Editor } from "./editor.ts";
+import type { Component, Keybindings, Kit, Tui } from "./keys.ts";
 import { leastRows, panel, type View } from "./panel.ts";
 
 export type DialogUI = Pick<ExtensionUIContext, "custom" | "setWidget" | "getEditorText" | "pasteToEditor" | "theme">;

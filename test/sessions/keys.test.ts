@@ -3,17 +3,8 @@ import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { KeybindingsManager, TUI_KEYBINDINGS } from "@earendil-works/pi-tui";
 import fc from "fast-check";
-import {
-	Editor,
-	type Key,
-	type Keybindings,
-	type List,
-	OPENED,
-	press,
-	Quiet,
-	readKey,
-	type Tui,
-} from "../../src/pi/keys.ts";
+import { Editor } from "../../src/pi/editor.ts";
+import { type Key, type Keybindings, type List, OPENED, press, Quiet, readKey, type Tui } from "../../src/pi/keys.ts";
 import * as kit from "../../src/pi/kit.ts";
 
 const answers = [["y", "yes"], [], ["n", "no"]];
