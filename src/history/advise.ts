@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { analyse, type Figures, type Limits } from "./analysis.ts";
 import { CHUNK, locate, readLines, sessionFiles, type Where } from "./files.ts";
-import { isCounted, Session, type Run } from "./session.ts";
+import { isCounted, type Run } from "./run.ts";
+import { Session } from "./session.ts";
 
 /** The sessions to read, and the limits to compare them with. */
 export interface AdviseOptions extends Where {

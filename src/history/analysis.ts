@@ -1,5 +1,5 @@
 /** Figures about limits, from a person's runs. Pure. */
-import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./session.ts";
+import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./run.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
 export type Limits = Readonly<Partial<Record<Meter, number>>>;

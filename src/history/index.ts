@@ -3,4 +3,4 @@ export { advise, type Advice, type AdviseOptions, type Sample } from "./advise.t
 export type { Asked, Figures, Limits, Percentiles, WhatIf } from "./analysis.ts";
 export { parseArguments, type Arguments } from "./arguments.ts";
 export { render, type RenderOptions, type Role } from "./render.ts";
-export type { Meter } from "./session.ts";
+export type { Meter } from "./run.ts";

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { sep } from "node:path";
 import type { Advice } from "./advise.ts";
 import { ENOUGH, type Percentiles } from "./analysis.ts";
-import { METERS, type Meter } from "./session.ts";
+import { METERS, type Meter } from "./run.ts";
 
 /** The meaning of a piece of text, to choose its colour. `beyond`: above the present limit. */
 export type Role = "heading" | "bar" | "beyond" | "present" | "suggested" | "muted";

@@ -1,54 +1,7 @@
 /** Reads the runs of one session file from its entries. */
 import { createHash } from "node:crypto";
 import { isObject, list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
-
-/**
- * Counted are:
- *
- * - `turns`: model responses. Not counted: the repetition of a failed request, a request without any answer.
- * - `toolCalls`: calls that the model asked for, and nested ones as far as pi stores them.
- * - `cost`: as pi stores it, tools, compactions and branch summaries included.
- * - `tokens`: fresh ones, which are input, output and cache writes.
- * - `time`: in which the model answered or tools ran. Not counted: everything in between, as a question at the limit.
- */
-export const METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const;
-
-export type Meter = (typeof METERS)[number];
-
-/** Spent between one turn's start and the next, in US dollars and milliseconds. */
-export type Step = Record<Meter, number>;
-
-/** A record of `turn-limit-outcome`, as far as it can be read. */
-export interface OutcomeRecord {
-	readonly kind: string;
-	readonly continuations: number;
-	/** Whether a question without a yes was answered with no. */
-	readonly answered: boolean;
-}
-
-/** Everything from a person's prompt to the next: steering and queued messages, retries and compactions included. */
-export interface Run {
-	/** The same for every copy of the prompt: made from its time and its text. */
-	readonly key: string;
-	/** The time of the prompt. */
-	readonly at: number;
-	/** False for a run that an extension started before the first prompt. */
-	readonly prompted: boolean;
-	/** The step before the first turn, then one a turn. */
-	readonly steps: Step[];
-	readonly outcomes: OutcomeRecord[];
-	/** The number of the file's entries that belong to it. */
-	entries: number;
-	/** The last answer called no tool, was neither interrupted nor a failure, and no limit had asked for it. */
-	finished: boolean;
-	/** True if somebody could be asked; undefined if the session does not say. */
-	attended: boolean | undefined;
-}
-
-/** A prompt counts if a person sent it and it got an answer. */
-export function isCounted({ prompted, steps }: Run): boolean {
-	return prompted && steps.length > 1;
-}
+import { METERS, type Run, type Step } from "./run.ts";
 
 /** The state of the conversation after an entry. */
 interface Point {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { analyse, percentile, type WhatIf } from "../../src/history/analysis.ts";
-import type { Run } from "../../src/history/session.ts";
+import type { Run } from "../../src/history/run.ts";
 import { run, runs } from "./runs.ts";
 
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);

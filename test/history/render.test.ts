@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { advise, render } from "../../src/history/index.ts";
-import type { Run } from "../../src/history/session.ts";
+import type { Run } from "../../src/history/run.ts";
 import { defaults, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
 import { check } from "../spec/check.ts";
 import { docs, textIn } from "../docs/picture.ts";

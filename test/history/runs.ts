@@ -1,7 +1,7 @@
 /** Runs as the reading of sessions gives them, and advice made from them. */
 import { analyse, type Limits } from "../../src/history/analysis.ts";
 import type { Advice } from "../../src/history/index.ts";
-import type { Run } from "../../src/history/session.ts";
+import type { Run } from "../../src/history/run.ts";
 import { START } from "./story.ts";
 
 /** What every turn of a run spends; by default a call, a cent, 100 tokens and 7 seconds. */
