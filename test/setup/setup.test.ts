@@ -14,11 +14,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { newest } from "../../scripts/hosts.js";
 import { root } from "../harness/index.ts";
 import { defer } from "../harness/wait.ts";
 import { pack, Registry, type Pack } from "./registry.ts";
 
-const pi = pack("@earendil-works/pi-coding-agent", "1.5.0", "dist/bundle/cli.js", "console.log('pi')");
+const pi = pack("@earendil-works/pi-coding-agent", newest, "dist/bundle/cli.js", "console.log('pi')");
 const jiti = pack("jiti", "2.7.0", "jiti.js", "");
 const node = pack(`node-${process.platform}-${process.arch}`, "22.23.2", "bin/node", "#!/bin/sh\necho fitting\n");
 const tool = pack("tool", "1.0.0", "tool.js", "");
@@ -52,7 +53,7 @@ class Clone {
 	commitTo(wrong: Record<string, string>): void {
 		const packs = (...list: Pack[]): object =>
 			Object.fromEntries(list.map(({ name, version, integrity }) => [`${name}@${version}`, wrong[name] ?? integrity]));
-		const table = { "1.5.0": packs(pi, jiti), [`node-22-${process.platform}-${process.arch}`]: packs(node) };
+		const table = { [newest]: packs(pi, jiti), [`node-22-${process.platform}-${process.arch}`]: packs(node) };
 		this.#write("scripts/hosts.json", table);
 	}
 
@@ -122,9 +123,9 @@ function kill(pid: number): void {
 test("set-up brings pi and what stands beside it; after that it asks nobody", async (t) => {
 	const fresh = await clone(t);
 	assert.equal((await fresh.run()).code, 0);
-	assert.deepEqual(fresh.list(".hosts"), ["1.5.0"]);
-	assert.deepEqual(fresh.list(".hosts/1.5.0/dist/bundle"), ["cli.js"]);
-	assert.deepEqual(fresh.list(".hosts/1.5.0/node_modules"), ["jiti"]);
+	assert.deepEqual(fresh.list(".hosts"), [newest]);
+	assert.deepEqual(fresh.list(`.hosts/${newest}/dist/bundle`), ["cli.js"]);
+	assert.deepEqual(fresh.list(`.hosts/${newest}/node_modules`), ["jiti"]);
 	assert.deepEqual(fresh.list("node_modules"), []);
 	const { length } = fresh.registry.requests;
 	assert.deepEqual(await fresh.run(), { code: 0, stderr: "" });
@@ -138,7 +139,7 @@ test("a pack that is not the one we committed to is refused, and nothing of it i
 	const { code, stderr } = await fresh.run();
 	assert.equal(code, 1);
 	assert.ok(stderr.includes(`jiti@2.7.0: expected integrity ${other.integrity}, got ${jiti.integrity}.`), stderr);
-	assert.deepEqual(fresh.list(".hosts"), ["1.5.0"]);
+	assert.deepEqual(fresh.list(".hosts"), [newest]);
 	fresh.commitTo({});
 	assert.deepEqual(await fresh.run(), { code: 0, stderr: "" });
 });
@@ -199,7 +200,7 @@ test("without tar set-up says that it needs it", async (t) => {
 test("a set-up that was killed is repaired by the next one", async (t) => {
 	const fresh = await clone(t);
 	for (const [args, awaited, folder] of [
-		[[], pi, "1.5.0"],
+		[[], pi, newest],
 		[["packages"], tool, "node_modules"],
 	] as const) {
 		fresh.registry.silent = true;
@@ -211,7 +212,7 @@ test("a set-up that was killed is repaired by the next one", async (t) => {
 		assert.ok(!existsSync(join(fresh.folder, folder)) && !existsSync(join(fresh.folder, ".hosts", folder)));
 		fresh.registry.silent = false;
 		assert.equal((await fresh.run(...args)).code, 0);
-		assert.deepEqual(fresh.list(".hosts"), ["1.5.0"]);
+		assert.deepEqual(fresh.list(".hosts"), [newest]);
 	}
 	assert.ok(fresh.list("node_modules").includes("tool"));
 });
@@ -223,7 +224,7 @@ test("two set-ups at once both succeed", async (t) => {
 		both.map(({ code }) => code),
 		[0, 0],
 	);
-	assert.deepEqual(fresh.list(".hosts"), ["1.5.0"]);
+	assert.deepEqual(fresh.list(".hosts"), [newest]);
 	assert.deepEqual(await fresh.run("packages"), { code: 0, stderr: "" });
 });
 
