@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { RUN_METER_IDS } from "../../src/core/meters.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Host } from "./host.ts";
 
@@ -17,9 +18,9 @@ export function outcomes(host: Host): Outcome[] {
 	return lines.map((line) => JSON.parse(line) as Outcome);
 }
 
-/** An outcome without what differs with the machine and the script: time, tokens, repetitions, fractions of a cent. */
+/** An outcome with its turns, tool calls and whole cents. What it spent of other meters differs with machine and script. */
 export function essence(outcome: Outcome): object {
-	const left = ["time", "tokens", "repeats"];
+	const left: readonly string[] = RUN_METER_IDS.filter((id) => !["turns", "toolCalls", "cost"].includes(id));
 	const rest = Object.fromEntries(Object.entries(outcome).filter(([key]) => !left.includes(key)));
 	return { ...rest, cost: Number(outcome.cost.toFixed(2)) };
 }
