@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { FINAL_TURNS } from "../../src/core/gate.ts";
 import { line as lineOf } from "../../src/core/outcome.ts";
+import { finalPass, wrapUp } from "../../src/core/to-model.ts";
 import { Driver, sum } from "../core/driver.ts";
 import { kindOf, METER_IDS, type MeterId, RUN_METER_IDS } from "../../src/core/meters.ts";
 import { isCommand, read as readCommand } from "../../src/pi/words.ts";
@@ -192,6 +193,7 @@ describe("the pictures", () => {
 	run.turns(4);
 	const { title, message, dialog } = questionAbout(run.state, "turns", String);
 	const asks = `${title}\n ${message.split("\n")[0]}`;
+	const stops = dialog.lines.at(-1)!;
 	const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
 
 	for (const name of names) {
@@ -215,15 +217,17 @@ describe("the pictures", () => {
 	}
 
 	test("show what is said today", () => {
-		assert.ok(textIn("question").includes(asks));
-		for (const { label } of dialog.choices) assert.ok(textIn("question").includes(label), label);
-		assert.ok(textIn("tell").includes("What should it know?"));
+		const flat = (text: string): string => text.replaceAll(/\s+/g, " ");
+		const shows = (name: string, words: string): void =>
+			assert.ok(flat(textIn(name)).includes(flat(words)), `${name}: ${words}`);
+		for (const words of [asks, stops, ...dialog.choices.map(({ label }) => label)]) shows("question", words);
+		for (const words of [asks, stops, "What should it know?"]) shows("tell", words);
 		assert.match(textIn("yes"), /Turns: 1\/4/);
-		assert.ok(textIn("no").includes(stopped));
+		shows("no", stopped);
 		assert.match(textIn("widget"), /Turns: 3\/25 · Tools: \d\/200/);
 		assert.ok(textIn("advice").endsWith(textIn("suggestion")));
-		assert.ok(textIn("wrapped-up").includes("The budget of turns for this run is spent"));
-		assert.ok(textIn("wrap-up").includes("Only 2 turns left in this run. Begin nothing new."));
+		shows("wrapped-up", finalPass({ meter: "turns", limit: 4 }));
+		shows("wrap-up", wrapUp("turns", 2));
 		assert.match(textIn("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS[^]*\n\/turn-limit\n/);
 		assert.match(textIn("headless"), /pi-turn-limit: exhausted at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
 	});
@@ -238,6 +242,7 @@ describe("the pictures", () => {
 		}
 		assert.match(frames[0] ?? "", /Turn limit set to 4\.[^]*Turns: 1\/4/);
 		assert.equal(seen, frames.length - 1);
+		for (const frame of frames) if (frame.includes(asks)) assert.ok(frame.includes(stops), stops);
 		const svg = read("docs/demo.svg");
 		assert.match(svg, /animation:film [\d.]+s step-end infinite/);
 		assert.equal(svg.match(/%\{transform:/g)?.length, frames.length);
