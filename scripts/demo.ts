@@ -20,6 +20,7 @@ let ending: Promise<void> | undefined;
 const scope = { after: (all: () => unknown): unknown => (undo = all) };
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(130));
+process.stdout.on("error", () => void end(0)); // EPIPE: `head` has read enough
 
 /** Once, whoever comes first: the end of the story, or a signal in the middle of it. */
 function end(code: number): Promise<void> {

@@ -75,6 +75,15 @@ test("npm start and Ctrl+C leave nothing behind", async (t) => {
 	assert.deepEqual([isAlive(npm.pid), left()], [false, []]);
 });
 
+test("its story ends quietly where nobody reads on, and leaves nothing behind", async (t) => {
+	const { env, left } = surroundings(t);
+	const story = spawn("sh", ["-c", `"${process.execPath}" scripts/demo.ts | head -1`], { cwd: root, env });
+	let said = "";
+	story.stderr.setEncoding("utf8").on("data", (part: string) => (said += part));
+	await once(story, "close");
+	assert.deepEqual([said, left()], ["", []]);
+});
+
 /** `npm start` in a terminal of the usual size. */
 function terminal(t: TestContext): { tui: Terminal; leave: () => Promise<void> } {
 	const { env, left } = surroundings(t);
