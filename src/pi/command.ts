@@ -80,10 +80,14 @@ async function wrapUp(session: Session, ctx: Context): Promise<void> {
 }
 
 async function reset(session: Session, ctx: Context): Promise<void> {
-	session.settings.reset(ctx);
+	const { display, settings } = session;
+	const keys = KEYS.filter((key) => settings.commanded[key] !== undefined);
+	if (keys.length === 0) return display.say(`/${NAME} has set nothing in this session.`, "info", ctx);
+	settings.reset(ctx);
 	await apply(session, ctx);
-	session.display.say(`Back to your flags, environment and files.\n${meters(session)}`, "info", ctx);
-	session.display.showIdle(session.state, ctx);
+	const rows = status(session.state, settings.current, display.room, keys);
+	display.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
+	display.showIdle(session.state, ctx);
 }
 
 async function change(session: Session, key: Key, text: string, ctx: Context): Promise<void> {

@@ -97,12 +97,15 @@ describe("/turn-limit", () => {
 		assert.deepEqual(saved, { maxTurns: 7 });
 	});
 
-	test("goes back to what is set elsewhere, and shows the next run's start", async (t) => {
+	test("goes back to what is set elsewhere, and shows of it what commands had set, and the next run's start", async (t) => {
 		const pi = await start(t, { env: { PI_MAX_TURNS: "4" } });
 		await say(pi, "7");
-		const [said = ""] = await say(pi, "default");
-		assert.match(said, /^info: Back to your flags, environment and files\.\nturns +0 of 4 turns +PI_MAX_TURNS\n/);
+		await say(pi, "grace 3");
+		assert.deepEqual(await say(pi, "default"), [
+			"info: Back to your flags, environment and files.\nturns  0 of 4 turns  PI_MAX_TURNS\ngrace  0             default",
+		]);
 		assert.deepEqual(pi.widgets, ["Turns: 0/7", "Turns: 0/4"]);
+		assert.deepEqual(await say(pi, "default"), ["info: /turn-limit has set nothing in this session."]);
 	});
 });
 
