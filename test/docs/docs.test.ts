@@ -49,6 +49,13 @@ for (const file of ["README.md", "CONTRIBUTING.md", ...pages.map((page) => `docs
 	});
 }
 
+test("what stands in a code block fits the width of a page", () => {
+	for (const file of ["README.md", "CONTRIBUTING.md", ...pages.map((page) => `docs/${page}`)]) {
+		const lines = [...read(file).matchAll(/^```\w*\n([^]*?)^```$/gm)].flatMap(([, code = ""]) => code.split("\n"));
+		for (const line of lines) assert.ok(line.length <= 110, `${file}: ${line}`);
+	}
+});
+
 /** The names by which a link finds the headings of a page. */
 function places(text: string): string[] {
 	return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
