@@ -1,5 +1,6 @@
 /** Several agents of one tree, in sessions of pi in this process. */
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
@@ -7,7 +8,7 @@ import installed from "../../src/pi/extension.ts";
 import type { Inside, InsideOptions } from "../harness/inside.ts";
 import { endless, held, type Script, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
-import { announced, directoryOf, member, questions, readTree, say, sharing, status } from "./sharing.ts";
+import { announced, directoryOf, fileOf, member, questions, readTree, say, sharing, status } from "./sharing.ts";
 
 const no = { person: () => false };
 const stopped = "pi-turn-limit: the tree's turn limit stopped this subagent before it gave an answer.";
@@ -180,6 +181,38 @@ describe("while another agent holds what is left", () => {
 		await rest();
 		assert.deepEqual([questions(pi), pi.model.requests.length], [[], 1]);
 	});
+});
+
+test("a limit that is lifted while the ledger is busy stays lifted", async (t) => {
+	let other: DatabaseSync | undefined;
+	let turns = 0;
+	let told: Promise<string[]> | undefined;
+	const busy = (api: ExtensionAPI): void => {
+		api.on("tool_call", () => {
+			other = new DatabaseSync(fileOf(pi));
+			other.exec("BEGIN IMMEDIATE");
+		});
+		api.on("turn_start", () => {
+			if (++turns === 2)
+				told = setImmediate()
+					.then(() => say(pi, "tree unlimited"))
+					.finally(() => other?.close());
+		});
+	};
+	const model = [noop, text("done")];
+	const pi: Inside = await sharing(t, {
+		limits: { tree: { maxTurns: 9 } },
+		model,
+		extensions: [busy, installed],
+		...no,
+	});
+	await pi.run("go");
+	assert.deepEqual(await told, ["Tree's turn limit set to unlimited."]);
+	assert.equal(
+		pi.widgets.findLast((line) => line),
+		"Turns: 2/25",
+	);
+	assert.deepEqual(await say(pi, "tree turns"), ["tree turns  unlimited  /turn-limit"]);
 });
 
 describe("a turn that takes longer than a minute", () => {
