@@ -239,6 +239,15 @@ describe("a tree's limit that is set", () => {
 		assert.equal(existsSync(directoryOf(pi)), false);
 		assert.deepEqual(pi.errors, []);
 	});
+
+	test("to unlimited leaves no agents to count", async (t) => {
+		const limits = { day: { maxTurns: 9 }, tree: { maxTurns: 3 } };
+		const pi = await sharing(t, { limits, model: [text("done")], ...no });
+		await pi.run("go");
+		assert.equal((await status(pi, "Agents")).length, 1);
+		await say(pi, "tree unlimited");
+		assert.deepEqual(await status(pi, "Agents"), []);
+	});
 });
 
 describe("the ledger", () => {
