@@ -43,7 +43,7 @@ export class Membership {
 	}
 
 	get #isInTree(): boolean {
-		return this.#tree !== undefined && (this.#isInherited || this.#limits !== undefined);
+		return this.#isInherited || this.#limits !== undefined;
 	}
 
 	beginTree(): void {

@@ -101,11 +101,10 @@ export async function charge(
 ): Promise<void> {
 	if (amounts) await session.step({ type: "charged", amounts }, ctx);
 	const { shares, state } = session;
-	if (shares === undefined || !(amounts || isTurn)) return;
-	const balances = isTurn
-		? await shares.settleTurn(amounts ?? {}, state.meters)
-		: await shares.charge(amounts ?? {}, state.meters);
-	await session.step({ type: "balanced", balances }, ctx);
+	const told = isTurn
+		? shares?.settleTurn(amounts ?? {}, state.meters)
+		: amounts && shares?.charge(amounts, state.meters);
+	if (told) await session.step({ type: "balanced", balances: await told }, ctx);
 }
 
 /**
