@@ -248,3 +248,32 @@ describe("a ledger whose directory is a file", () => {
 		assert.deepEqual([pi.asked[0]?.title, pi.model.requests.length, pi.errors], ["Shared budget out of reach", 0, []]);
 	});
 });
+
+describe("a fleet's server that nobody has started", () => {
+	const unreachable = "The budget at 127.0.0.1/fleet cannot be reached: nothing listens there.";
+
+	/** A session with a fleet's budget beside a limit of the day. */
+	async function away(t: TestContext, options: Partial<SharingOptions> = {}): Promise<Inside> {
+		// The file has to be the user's alone.
+		const umask = process.umask(0o077);
+		defer(t, () => process.umask(umask));
+		const budget = { at: "postgres://agent:secret@127.0.0.1:1/fleet", account: "team", maxTurns: 9 };
+		return await sharing(t, { limits: { day: { maxTurns: 9 }, budget }, ...options });
+	}
+
+	test("stops a run where nobody can be asked", async (t) => {
+		const pi = await away(t);
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.equal(pi.last?.errorMessage, `pi-turn-limit: failed and stopped the run: ${unreachable}`);
+	});
+
+	test("is a warning for a person who asks, who sees the day all the same", async (t) => {
+		const pi = await away(t, { person: () => false });
+		assert.deepEqual(pi.notifications, []);
+		assert.deepEqual(await say(pi, "day turns"), [
+			`The shared budget cannot be read: ${unreachable}`,
+			"day turns  0 of 9  day.maxTurns in turn-limit.json",
+		]);
+	});
+});

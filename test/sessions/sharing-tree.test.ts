@@ -88,6 +88,19 @@ describe("a tree", () => {
 		assert.deepEqual(await status(pi, "tree turns"), ["tree turns  2 of 9  tree.maxTurns in turn-limit.json"]);
 	});
 
+	test("counts a turn that has failed once more after a message, and not when it is repeated", async (t) => {
+		const limits = { tree: { maxTurns: 9 } };
+		const failing = held(fail(503));
+		const pi = await sharing(t, { limits, model: [fail(503), noop, failing, text("done")], ...no });
+		const run = pi.run("go");
+		await pi.model.arrival(3);
+		await pi.session.prompt("and?", { streamingBehavior: "steer" });
+		failing.release();
+		await run;
+		assert.equal(pi.model.requests.length, 4);
+		assert.deepEqual(await status(pi, "tree turns"), ["tree turns  3 of 9  tree.maxTurns in turn-limit.json"]);
+	});
+
 	test("does not count a turn that another limit has kept from beginning", async (t) => {
 		const pi: Inside = await sharing(t, {
 			limits: { maxTurns: 2, tree: { maxTurns: 9 } },
