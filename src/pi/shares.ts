@@ -166,7 +166,7 @@ export class Shares {
 			await this.#membership.keep(ledger, meters);
 			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
 			if (account === undefined) return;
-			const dated = account.scope === "day" && day !== undefined ? { ...account, date: day } : account;
+			const dated = day === undefined ? account : { ...account, date: day };
 			await ledger.raise(randomUUID(), dated, withinMost({ [of]: by }));
 		} catch (error) {
 			this.#purse.lose(error);

@@ -53,6 +53,12 @@ describe("a day", () => {
 			const pi = await sharing(t, { limits: { day: { maxTurns: 2 } }, model });
 			await pi.run("go");
 			assert.equal(pi.model.requests.length, 2 + 2);
+			await pi.quit();
+			process.env["TZ"] = "UTC";
+			const env = { PI_CODING_AGENT_DIR: pi.folder };
+			const next = await sharing(t, { limits: { day: { maxTurns: 2 } }, env });
+			await next.run("go");
+			assert.equal(next.model.requests.length, 0);
 		});
 	}
 

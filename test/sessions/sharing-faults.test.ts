@@ -25,6 +25,7 @@ import {
 	directoryOf,
 	fileOf,
 	kinds,
+	questions,
 	readTree,
 	say,
 	sharing,
@@ -162,6 +163,18 @@ test("a ledger that is deleted in mid-turn closes the gate of the next, because 
 	assert.equal(pi.model.requests.length, 2, "it is told once");
 });
 
+test("a ledger that is deleted in the last turn of a run closes the gate of the next run", async (t) => {
+	const model = () => {
+		rmSync(directoryOf(pi), { recursive: true });
+		return text("done");
+	};
+	const pi: Inside = await sharing(t, { limits: { day: { maxTurns: 9 } }, model });
+	await pi.run("go");
+	await pi.run("once more");
+	assert.equal(pi.model.requests.length, 1);
+	assert.match(pi.last?.errorMessage ?? "", /was moved or deleted while it was open/);
+});
+
 describe("a ledger whose directory is a file", () => {
 	/** A session that cannot use its ledger, until the file is gone. */
 	async function barred(t: TestContext, limits: object, options: Partial<SharingOptions> = {}) {
@@ -246,6 +259,14 @@ describe("a ledger whose directory is a file", () => {
 		assert.match((await say(pi, "day turns"))[0] ?? "", /^day turns /);
 		await pi.run("go");
 		assert.deepEqual([pi.asked[0]?.title, pi.model.requests.length, pi.errors], ["Shared budget out of reach", 0, []]);
+	});
+
+	test("is opened anew after a grant that it did not hear of", async (t) => {
+		const { pi, mend } = await barred(t, { day: { maxTurns: 2 } }, { person: () => false });
+		await say(pi, "day +3");
+		mend();
+		await pi.run("go");
+		assert.deepEqual([questions(pi), pi.model.requests.length], [["You've used 2 turns today. Continue?"], 2]);
 	});
 });
 

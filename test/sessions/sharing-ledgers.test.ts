@@ -128,6 +128,19 @@ describe("Escape", () => {
 		assert.deepEqual(slow.asked, ["reserve"]);
 	});
 
+	test("while the ledger is joined leaves the next run as it should be", async () => {
+		const slow = new Slow(memory()());
+		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const escape = new AbortController();
+		slow.stall();
+		const reserved = shares.reserve(TREE, [escape.signal]);
+		await setImmediate();
+		escape.abort();
+		await reserved;
+		await slow.answer();
+		assert.deepEqual(await shares.reserve(TREE, []), { type: "held", balances: { treeTurns: { used: 0, cap: 3 } } });
+	});
+
 	test("before a ledger that fails does not close the one of the next run", async () => {
 		let fail = (): void => {};
 		const failing = new Promise((_resolve, reject) => {
@@ -183,7 +196,7 @@ describe("a fleet's budget", () => {
 				balances: { budgetTurns: { used, cap: 2 } },
 			});
 			await shares.beginTurn(UNLIMITED);
-			await shares.settleTurn({}, UNLIMITED);
+			await shares.settleTurn({ cost: 5 }, UNLIMITED);
 		}
 		assert.deepEqual(await shares.reserve(UNLIMITED, []), {
 			type: "filled",
@@ -223,6 +236,23 @@ describe("a fleet's budget", () => {
 	}
 
 	const nameOfToday = (): string => `team ${new Date().toISOString().slice(0, 10)}`;
+
+	test("charges a turn to the day on which room was held for it", async (t) => {
+		let now = Date.parse("2031-05-04T23:59:59Z");
+		t.mock.method(Date, "now", () => now);
+		const books = memory()();
+		const open = async (): Promise<Ledger> => {
+			await Promise.resolve();
+			now += 2000;
+			return books;
+		};
+		const shares = new Shares("nowhere", open, undefined, budget({}, { turns: 5 }));
+		await shares.reserve(UNLIMITED, []);
+		await shares.beginTurn(UNLIMITED);
+		await shares.settleTurn({}, UNLIMITED);
+		const [reading] = await books.read([{ scope: "fleet", name: "team 2031-05-05", caps: {} }]);
+		assert.deepEqual(reading?.meters, { turns: { used: 1, held: 0, cap: 5 } });
+	});
 
 	test("has caps of an operator that the settings do not name", async () => {
 		const { books, shares } = fleet({ turns: 9 });

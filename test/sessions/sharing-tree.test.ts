@@ -85,7 +85,9 @@ describe("a tree", () => {
 	test("counts a turn that has failed", async (t) => {
 		const pi = await sharing(t, { limits: { tree: { maxTurns: 9 } }, model: [noop, fail(400)], ...no });
 		await pi.run("go");
-		assert.deepEqual(await status(pi, "tree turns"), ["tree turns  2 of 9  tree.maxTurns in turn-limit.json"]);
+		const tree = announced();
+		assert.ok(tree);
+		assert.deepEqual((await readTree(tree))["turns"], { used: 2, held: 0, cap: "unlimited" });
 	});
 
 	test("counts a turn that has failed once more after a message, and not when it is repeated", async (t) => {
@@ -102,16 +104,18 @@ describe("a tree", () => {
 	});
 
 	test("does not count a turn that another limit has kept from beginning", async (t) => {
-		const pi: Inside = await sharing(t, {
-			limits: { maxTurns: 2, tree: { maxTurns: 9 } },
-			person: async () => {
-				assert.deepEqual((await readTree(announced() as never))["turns"], { used: 2, held: 0, cap: "unlimited" });
-				return false;
+		const seen: unknown[] = [];
+		const pi = await sharing(t, {
+			limits: { maxTurns: 0, tree: { maxTurns: 9 } },
+			person: async (_asked, n) => {
+				const tree = announced();
+				assert.ok(tree);
+				seen.push((await readTree(tree))["turns"]);
+				return n === 1;
 			},
 		});
 		await pi.run("go");
-		assert.equal(pi.asked.length, 1);
-		assert.deepEqual(await status(pi, "tree turns"), ["tree turns  2 of 9  tree.maxTurns in turn-limit.json"]);
+		assert.deepEqual(seen, [undefined, { used: 1, held: 0, cap: "unlimited" }]);
 	});
 
 	test("counts the turn of the final pass, and what it costs", async (t) => {
@@ -150,7 +154,7 @@ describe("a tree", () => {
 
 	test("shows at the end of a turn what others have spent meanwhile", async (t) => {
 		const pi: Inside = await sharing(t, {
-			limits: { tree: { maxTurns: 9 } },
+			limits: { day: { maxTurns: 9 }, tree: { maxTurns: 9 } },
 			model: async () => {
 				const agent = await member(t, { model: [noop, noop, text("done")] });
 				await agent.run("look");
@@ -161,7 +165,7 @@ describe("a tree", () => {
 		await pi.run("go");
 		assert.deepEqual(
 			pi.widgets.filter((line) => line?.includes("4/9")),
-			["Turns: 1/25 · Tree turns: 4/9"],
+			["Turns: 1/25 · Tree turns: 4/9 · Day turns: 4/9"],
 		);
 	});
 });
@@ -196,8 +200,12 @@ describe("a tree's limit that is set", () => {
 
 	test("leaves the other one as it is", async (t) => {
 		const limits = { tree: { maxTurns: 3, maxCost: 0.5 } };
-		const { turns } = await answering(t, limits, [["tree +2"], ["tree 6", "tree cost 0.90"]]);
-		assert.deepEqual(turns, [3, 5, 6]);
+		const { turns } = await answering(t, limits, [
+			["tree +2"],
+			["tree 6", "tree cost 0.90"],
+			["tree +1", "tree cost 0.80"],
+		]);
+		assert.deepEqual(turns, [3, 5, 6, 7]);
 	});
 
 	test("to unlimited leaves the other one alone to hold", async (t) => {
