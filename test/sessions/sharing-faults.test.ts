@@ -25,6 +25,7 @@ import {
 	directoryOf,
 	fileOf,
 	kinds,
+	ofFleet,
 	questions,
 	readTree,
 	say,
@@ -273,24 +274,15 @@ describe("a ledger whose directory is a file", () => {
 describe("a fleet's server that nobody has started", () => {
 	const unreachable = "The budget at 127.0.0.1/fleet cannot be reached: nothing listens there.";
 
-	/** A session with a fleet's budget beside a limit of the day. */
-	async function away(t: TestContext, options: Partial<SharingOptions> = {}): Promise<Inside> {
-		// The file has to be the user's alone.
-		const umask = process.umask(0o077);
-		defer(t, () => process.umask(umask));
-		const budget = { at: "postgres://agent:secret@127.0.0.1:1/fleet", account: "team", maxTurns: 9 };
-		return await sharing(t, { limits: { day: { maxTurns: 9 }, budget }, ...options });
-	}
-
 	test("stops a run where nobody can be asked", async (t) => {
-		const pi = await away(t);
+		const pi = await ofFleet(t, { limits: { day: { maxTurns: 9 } } });
 		await pi.run("go");
 		assert.equal(pi.model.requests.length, 0);
 		assert.equal(pi.last?.errorMessage, `pi-turn-limit: failed and stopped the run: ${unreachable}`);
 	});
 
 	test("is a warning for a person who asks, who sees the day all the same", async (t) => {
-		const pi = await away(t, { person: () => false });
+		const pi = await ofFleet(t, { limits: { day: { maxTurns: 9 } }, person: () => false });
 		assert.deepEqual(pi.notifications, []);
 		assert.deepEqual(await say(pi, "day turns"), [
 			`The shared budget cannot be read: ${unreachable}`,

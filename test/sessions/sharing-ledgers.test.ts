@@ -1,14 +1,18 @@
-/** What a session asks of a ledger that answers late, and of a fleet's: without a pi, because a fleet's needs a server. */
+/** What a session asks of a ledger that answers late, and of a fleet's. The server is a ledger in this process. */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../../src/ledger/memory.ts";
 import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+import { guardOf } from "../../src/pi/claim.ts";
+import type { Session } from "../../src/pi/session.ts";
 import { Shares } from "../../src/pi/shares.ts";
 import type { Budget } from "../../src/settings/budget.ts";
+import type { Inside } from "../harness/inside.ts";
 import { within } from "../harness/wait.ts";
+import { ofFleet, questions, status } from "./sharing.ts";
 
 const limited = (limits: Partial<Record<MeterId, number>>) =>
 	perMeter((id) => meter({ max: limits[id] ?? "unlimited", policy: "abort" }));
@@ -294,5 +298,30 @@ describe("a fleet's budget", () => {
 		const open = () => Promise.resolve(ledger as unknown as Ledger);
 		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
 		await assert.rejects(shares.read(UNLIMITED, true), { message: "It lets nobody in." });
+	});
+
+	/** A session of pi whose fleet's ledger is in this process, with the caps of an operator. */
+	async function guarded(t: TestContext, caps: object): Promise<Inside> {
+		const pi = await ofFleet(t, { limits: {}, person: () => false });
+		const session = guardOf(pi.session.sessionManager) as Session;
+		const open = memory();
+		await open().join(team(caps));
+		session.shares = new Shares("nowhere", () => Promise.resolve(open()), undefined, session.settings.budget);
+		return pi;
+	}
+
+	test("of which an operator has set a cap that the settings do not name stops a session, and asks nobody", async (t) => {
+		const pi = await guarded(t, { turns: 9, cost: 30_000 });
+		await pi.run("go");
+		assert.deepEqual([questions(pi), pi.model.requests.length], [[], 3]);
+		assert.match(pi.notifications.at(-1)?.message ?? "", /^Budget's cost limit reached; /);
+	});
+
+	test("of which an operator has set such a cap shows it to a person who asks", async (t) => {
+		const pi = await guarded(t, { turns: 9, cost: 30_000 });
+		assert.deepEqual(await status(pi, "budget"), [
+			"budget turns  0 of 9  budget team",
+			"budget cost  $0.00 of $0.03  budget team",
+		]);
 	});
 });

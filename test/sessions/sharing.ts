@@ -6,7 +6,7 @@ import type { Tree } from "../../src/pi/tree.ts";
 import { inside, type Inside, type InsideOptions } from "../harness/inside.ts";
 import { endless } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
-import type { Scope } from "../harness/wait.ts";
+import { defer, type Scope } from "../harness/wait.ts";
 
 export interface SharingOptions extends InsideOptions {
 	/** In the user's file. */
@@ -20,6 +20,15 @@ export function sharing(t: Scope, { limits, ...options }: SharingOptions): Promi
 		env: { PI_TURN_LIMIT_REPEATS: "unlimited", ...options.env },
 		agentFiles: { "turn-limit.json": { grace: 0, ...limits }, ...options.agentFiles },
 	});
+}
+
+/** A session with a fleet's budget, whose server nobody has started. */
+export function ofFleet(t: Scope, { limits, ...options }: SharingOptions): Promise<Inside> {
+	// The file has to be the user's alone.
+	const umask = process.umask(0o077);
+	defer(t, () => process.umask(umask));
+	const budget = { at: "postgres://agent:secret@127.0.0.1:1/fleet", account: "team", maxTurns: 9 };
+	return sharing(t, { limits: { ...limits, budget }, ...options });
 }
 
 const VARIABLE = "PI_TURN_LIMIT_ROOT";
