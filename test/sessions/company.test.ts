@@ -180,7 +180,9 @@ describe("a subagent", () => {
 		const { pi: rpc } = await child(t, parent(), { person: () => false });
 		assert.deepEqual([rpc.asked.length, rpc.model.requests.length], [0, 3]);
 		await rpc.quit();
-		const { pi: tui } = await child(t, parent(), { person: () => false, mode: "tui" });
+		const env = { ...limit(3), ...parent() };
+		const tui = await inside(t, { ...endlessly, env, person: () => false, mode: "tui" });
+		await tui.run("go");
 		assert.equal(tui.asked.length, 1);
 	});
 
