@@ -45,18 +45,18 @@ export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
 		const { used = 0, cap = Infinity } = full.meters[meter] ?? {};
 		return used >= Number(cap);
 	};
-	const id = idOf(full, meters.find(isSpent) ?? "");
+	const [id] = meters.filter(isSpent).map((meter) => idOf(full, meter));
 	if (id === undefined) throw new Error(`The ledger refused for ${meters.join(", ")}, which nothing limits.`);
 	return id;
 }
 
 /** What is held counts as used, because it has most likely left; `own`: but for a turn that has not begun. */
-export function balancesOf(readings: readonly Reading[], meters: Meters, own: Amounts = {}): Balances {
+export function balancesOf(readings: readonly Reading[], own: Amounts = {}): Balances {
 	const known = readings.flatMap((reading) =>
 		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {
 			const id = idOf(reading, meter);
-			const isOurs = id !== undefined && (reading.account.scope === "fleet" || meters[id].limit.max !== "unlimited");
-			return isOurs && cap !== "unlimited" ? [[id, { used: used + held - (own[meter] ?? 0), cap }] as const] : [];
+			if (id === undefined || cap === "unlimited") return [];
+			return [[id, { used: used + held - (own[meter] ?? 0), cap }] as const];
 		}),
 	);
 	// Of a fleet's budget and its day the one counts that has less room.

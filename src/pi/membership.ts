@@ -43,7 +43,7 @@ export class Membership {
 	}
 
 	get #isInTree(): boolean {
-		return this.#tree !== undefined && (this.#isInherited || this.#limits !== undefined);
+		return this.#isInherited || this.#limits !== undefined;
 	}
 
 	beginTree(): void {
@@ -127,8 +127,7 @@ export class Membership {
 	}
 
 	agentsIn(readings: readonly Reading[]): Agents | undefined {
-		if (!this.#isInTree) return undefined;
-		const { used = 0, held = 0 } = readings.find(({ account }) => account.scope === "tree")?.meters["agents"] ?? {};
-		return { alive: held, ended: used };
+		const agents = readings.find(({ account }) => account.scope === "tree")?.meters["agents"];
+		return agents && { alive: agents.held, ended: agents.used };
 	}
 }

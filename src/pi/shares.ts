@@ -93,12 +93,12 @@ export class Shares {
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
 				if (made.granted) {
 					this.#full = undefined;
-					return { type: "held", balances: balancesOf(made.readings, meters, amounts) };
+					return { type: "held", balances: balancesOf(made.readings, amounts) };
 				}
 				if (made.spent) {
 					this.#turn = undefined;
 					this.#full = made.full.account;
-					const balances = balancesOf(made.readings, meters);
+					const balances = balancesOf(made.readings);
 					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
 				}
 				await pause(PATIENCE * (0.5 + Math.random()), signals);
@@ -126,7 +126,6 @@ export class Shares {
 	/** The turn has spent this. */
 	async settleTurn(amounts: Amounts, meters: Meters): Promise<Balances> {
 		const isHeld = this.#turn?.isUnderWay === true;
-		if (!isHeld && Object.keys(amounts).length === 0) return {};
 		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
@@ -145,7 +144,7 @@ export class Shares {
 		const now = this.#membership.accountsOf(meters);
 		const isNow = ({ account }: Reading): boolean =>
 			now.some(({ scope, caps }) => scope === account.scope && isDeepStrictEqual(caps, account.caps));
-		return balancesOf(readings.filter(isNow), meters);
+		return balancesOf(readings.filter(isNow));
 	}
 
 	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
@@ -167,7 +166,7 @@ export class Shares {
 			await this.#membership.keep(ledger, meters);
 			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
 			if (account === undefined) return;
-			const dated = account.scope === "day" && day !== undefined ? { ...account, date: day } : account;
+			const dated = day === undefined ? account : { ...account, date: day };
 			await ledger.raise(randomUUID(), dated, withinMost({ [of]: by }));
 		} catch (error) {
 			this.#purse.lose(error);
@@ -187,9 +186,10 @@ export class Shares {
 			const ledger = await this.#purse.ready();
 			await this.#membership.keep(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
-			return { balances: balancesOf(readings, meters), agents: this.#membership.agentsIn(readings) };
+			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings) };
 		} catch (error) {
-			throw new LedgerError("unreachable", this.#purse.lose(error));
+			this.#purse.lose(error);
+			throw error;
 		} finally {
 			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
 		}
@@ -222,7 +222,7 @@ export class Shares {
 	}
 
 	#renew(): void {
-		const ids = [this.#turn, this.#membership.agent].flatMap((held) => (held ? [held.id] : []));
+		const ids = [this.#turn?.id, this.#membership.agent?.id].filter((id) => id !== undefined);
 		void this.#purse.renew(ids, LEASE);
 	}
 }

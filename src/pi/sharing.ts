@@ -53,9 +53,12 @@ export async function reserve(session: Session, ctx: Context): Promise<void> {
 	await session.step(event, ctx);
 }
 
-/** A fleet's budget can have caps that our settings do not name: an operator's, or those of whoever joined first. */
+/**
+ * A fleet's budget can have caps that our settings do not name: an operator's, or those of whoever joined first. A day or
+ * a tree that has one has it from us, and a command may have lifted it since.
+ */
 async function adopt(session: Session, balances: Balances, ctx: Context): Promise<void> {
-	for (const meter of SHARED) {
+	for (const meter of SHARED.filter((id) => kindOf(id).scope === "budget")) {
 		const told = balances[meter];
 		if (told && !isLimited(session.state.meters[meter]))
 			await session.step({ type: "limit_set", meter, max: told.cap }, ctx);
@@ -98,11 +101,10 @@ export async function charge(
 ): Promise<void> {
 	if (amounts) await session.step({ type: "charged", amounts }, ctx);
 	const { shares, state } = session;
-	if (shares === undefined || !(amounts || isTurn)) return;
-	const balances = isTurn
-		? await shares.settleTurn(amounts ?? {}, state.meters)
-		: await shares.charge(amounts ?? {}, state.meters);
-	await session.step({ type: "balanced", balances }, ctx);
+	const told = isTurn
+		? shares?.settleTurn(amounts ?? {}, state.meters)
+		: amounts && shares?.charge(amounts, state.meters);
+	if (told) await session.step({ type: "balanced", balances: await told }, ctx);
 }
 
 /**

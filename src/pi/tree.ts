@@ -42,7 +42,7 @@ export interface Origin {
 export function roleOf(session: object, { isLoadedAtStart, reason = "startup", mode }: Origin): Role {
 	if (!isPi()) return { isMember: false, ownsProcess: false };
 	if (isLoadedAtStart || reason !== "startup" || mode === "tui") shared.owner ??= session;
-	const value = process.env[VARIABLE];
+	const value = process.env[VARIABLE] ?? "";
 	if (shared.owner !== session) return { isMember: true, ownsProcess: false, tree: treeIn(value) };
 	const isMember = isStartedByRoot(value);
 	return { isMember, ownsProcess: true, tree: isMember ? treeIn(value) : undefined };
@@ -63,7 +63,7 @@ export function announceRoot({ isMember, ownsProcess }: Role, run: number, tree?
 }
 
 /** Anything else than what we announce is no tree. */
-function treeIn(value = ""): Tree | undefined {
+function treeIn(value: string): Tree | undefined {
 	try {
 		const tree: unknown = JSON.parse(value.slice(value.indexOf(" ") + 1));
 		const { name, at, limits, overruled } = isObject(tree) ? tree : {};
@@ -85,8 +85,8 @@ function isPi(): boolean {
 }
 
 /** A terminal or an editor can keep the variable of a pi that ended long ago: the process that it names must live. */
-function isStartedByRoot(value: string | undefined): boolean {
-	const [, pid, start] = /^(\d+)\.(\d*)\.\d+(?: |$)/.exec(value ?? "") ?? [];
+function isStartedByRoot(value: string): boolean {
+	const [, pid, start] = /^(\d+)\.(\d*)\.\d+(?: |$)/.exec(value) ?? [];
 	if (pid === undefined || Number(pid) === process.pid) return false;
 	try {
 		process.kill(Number(pid), 0);

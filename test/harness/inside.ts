@@ -51,6 +51,8 @@ export interface InsideOptions extends Pick<
 	flags?: Record<string, string>;
 	/** A session that an earlier one has left. */
 	sessionManager?: SessionManager;
+	/** How it begins. Default: at pi's start. `unbound`: as `createAgentSession` gives it. */
+	begins?: "new" | "unbound";
 	/** false: the program that embeds pi is another one than pi itself, so that exit code and stderr are not ours. */
 	isPi?: boolean;
 }
@@ -178,11 +180,12 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 		resourceLoader,
 		noTools: "builtin",
 		customTools: [noopTool],
+		...(options.begins === "new" ? { sessionStartEvent: { type: "session_start", reason: "new" } } : {}),
 	});
 	defer(t, () => session.dispose());
 	for (const [name, value] of Object.entries(options.flags ?? {})) session.extensionRunner.setFlagValue(name, value);
 	const pi = new Inside(session, model, folder);
-	await pi.bind(options);
+	if (options.begins !== "unbound") await pi.bind(options);
 	return pi;
 }
 

@@ -1,6 +1,9 @@
 /** More than one copy in a session, more than one session in a process, and pi's reloads. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import fs, { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
@@ -9,6 +12,7 @@ import { shared } from "../../src/pi/process-state.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { calls, endless, held, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
+import { defer } from "../harness/wait.ts";
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
 const endlessly = { model: endless(noop), env: limit(3) };
@@ -176,7 +180,9 @@ describe("a subagent", () => {
 		const { pi: rpc } = await child(t, parent(), { person: () => false });
 		assert.deepEqual([rpc.asked.length, rpc.model.requests.length], [0, 3]);
 		await rpc.quit();
-		const { pi: tui } = await child(t, parent(), { person: () => false, mode: "tui" });
+		const env = { ...limit(3), ...parent() };
+		const tui = await inside(t, { ...endlessly, env, person: () => false, mode: "tui" });
+		await tui.run("go");
 		assert.equal(tui.asked.length, 1);
 	});
 
@@ -248,6 +254,85 @@ describe("a subagent", () => {
 		await pi.run("again");
 		const root = `${process.pid}.${startOf(process.pid)}`;
 		assert.deepEqual(seen, [`${root}.0`, `${root}.1`, `${root}.2`]);
+	});
+
+	test("a pi names itself without its start where the system does not say it", async (t) => {
+		const { readFileSync: real } = fs;
+		const read = t.mock.method(fs, "readFileSync", (...args: Parameters<typeof real>) => {
+			if (String(args[0]).startsWith("/proc/")) throw new Error("There is no such file.");
+			return real(...args);
+		});
+		syncBuiltinESMExports();
+		defer(t, () => {
+			read.mock.restore();
+			syncBuiltinESMExports();
+		});
+		await child(t, {}, { model: [text("done")] });
+		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], `${process.pid}..1`);
+	});
+
+	test("that ends leaves the process to its root", async (t) => {
+		const root = await inside(t, endlessly);
+		for (const end of ["quits", "quits too"]) {
+			const pi = await inside(t, endlessly);
+			await pi.run(end);
+			assert.equal(isMember(pi), true);
+			await pi.quit();
+		}
+		await root.quit();
+	});
+
+	/** Pi has made its theme, which it does before its first session starts. */
+	function started(t: TestContext): void {
+		const theme = Symbol.for("@earendil-works/pi-coding-agent:theme");
+		Reflect.set(globalThis, theme, {});
+		defer(t, () => Reflect.deleteProperty(globalThis, theme));
+	}
+
+	for (const [how, options, expected] of [
+		["an extension has made", {}, true],
+		["an extension has made, and has bound to nothing", { begins: "unbound" }, true],
+		["pi has made in place of another one", { begins: "new" }, false],
+		["stands in the terminal", { mode: "tui" }, false],
+	] as [string, InsideOptions, boolean][]) {
+		test(`after pi's start is ${expected ? "one" : "none"} that ${how}`, async (t) => {
+			started(t);
+			const { pi } = await child(t, {}, options);
+			assert.equal(isMember(pi), expected);
+		});
+	}
+
+	describe("that reads of a tree", () => {
+		const tree = { name: "unknown", limits: { "tree.maxTurns": 9 } };
+
+		async function announced(t: TestContext, announcement: (at: string) => string) {
+			const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+			defer(t, () => rmSync(folder, { recursive: true, force: true }));
+			const value = `${parent().PI_TURN_LIMIT_ROOT} ${announcement(join(folder, "ledger"))}`;
+			return await child(t, { PI_TURN_LIMIT_ROOT: value });
+		}
+
+		for (const overruled of [{}, { overruled: {} }]) {
+			test(`joins it, and is stopped if the ledger does not know it: ${Object.keys(overruled).join()}`, async (t) => {
+				const { pi } = await announced(t, (at) => JSON.stringify({ ...tree, at, ...overruled }));
+				assert.equal(pi.model.requests.length, 0);
+				assert.match(pi.last?.errorMessage ?? "", /The ledger does not know the tree unknown/);
+			});
+		}
+
+		for (const wrong of [{ name: 1 }, { name: "" }, { at: 1 }, { limits: 9 }, { limits: undefined }]) {
+			test(`has none if that is wrong: ${Object.entries(wrong).join()}`, async (t) => {
+				const { pi } = await announced(t, (at) => JSON.stringify({ ...tree, at, ...wrong }));
+				assert.deepEqual([isMember(pi), pi.model.requests.length], [true, 3]);
+			});
+		}
+
+		for (const wrong of ["", "{broken", "null", '"unknown"']) {
+			test(`has none if that is ${JSON.stringify(wrong)}`, async (t) => {
+				const { pi } = await announced(t, () => wrong);
+				assert.deepEqual([isMember(pi), pi.model.requests.length], [true, 3]);
+			});
+		}
 	});
 
 	for (const [what, options] of [

@@ -2,12 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bash, calls, cli, endless, held, host, mark, node, type Reply, text, times } from "../harness/index.ts";
-import type { Inside } from "../harness/inside.ts";
-import { noop } from "../harness/session.ts";
-import { within } from "../harness/wait.ts";
 import { family, tireless } from "../company/subagents-family.ts";
 import { reply } from "../settings/status.ts";
-import { sharing } from "./shared.ts";
 
 const NO_GRACE = { PI_TURN_LIMIT_GRACE: "0" };
 
@@ -124,26 +120,4 @@ test("a day's limit that is set after a grant says what it is with the grant", a
 	assert.equal(told, "Day's turn limit set to 6; with what was granted it is 8 today.");
 	await rpc.run("go");
 	assert.equal(pi.model.requests.length, 8);
-});
-
-test("after midnight in a run a grant is for the new day", async (t) => {
-	const { now } = Date;
-	let offset = Date.parse("2031-05-04T23:59:50") - now();
-	Date.now = () => now() + offset;
-	t.after(() => void (Date.now = now));
-	let told: Promise<void> | undefined;
-	const pi: Inside = await sharing(t, {
-		limits: { day: { maxTurns: 3 } },
-		model: (_request: unknown, n: number) => {
-			if (n === 5) told = pi.session.prompt("/turn-limit day turns +2");
-			return noop;
-		},
-		person: (_asked, n) => {
-			offset += 60_000;
-			return n === 1;
-		},
-	});
-	await pi.run("go");
-	await within("the answer to the command", Promise.resolve(told), String);
-	assert.equal(pi.model.requests.length, 3 + 3 + 2);
 });

@@ -3,9 +3,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { endless, host, type Host, text, times } from "../harness/index.ts";
-import type { Inside } from "../harness/inside.ts";
-import { noop } from "../harness/session.ts";
-import { sharing } from "./shared.ts";
 
 /** Pi with a limit for the day in the user's file. */
 function limited(t: TestContext, maxTurns: number, model = endless()): Promise<Host> {
@@ -86,37 +83,11 @@ test("the outermost limit is asked about first: the day's, then the round's", as
 	assert.equal(pi.model.requests.length, 4);
 });
 
-/** A clock that the test sets, for everything in this process. */
-function clock(t: TestContext, at: string): (to: string) => void {
-	const { now } = Date;
-	let offset = Date.parse(at) - now();
-	Date.now = () => now() + offset;
-	t.after(() => void (Date.now = now));
-	return (to) => void (offset = Date.parse(to) - now());
+for (const TZ of ["", "Not/AZone", "Asia/Kolkata"]) {
+	test(`a day's limit holds where the variable TZ is ${JSON.stringify(TZ)}`, async (t) => {
+		const env = { PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_DAY_TURNS: "2", TZ };
+		const pi = await host(t, { model: endless(), env });
+		const { code } = await pi.print("go");
+		assert.deepEqual([code, pi.model.requests.length], [53, 2]);
+	});
 }
-
-/** Midnight where this process is. */
-const NIGHT = "2031-05-04T23:59:50";
-
-test("a new day begins at midnight, also in the middle of a run", async (t) => {
-	const set = clock(t, NIGHT);
-	const model = (_request: unknown, n: number) => {
-		if (n === 3) set("2031-05-05T00:00:10");
-		return noop;
-	};
-	const pi: Inside = await sharing(t, { limits: { day: { maxTurns: 3 } }, model });
-	await pi.run("go");
-	assert.equal(pi.model.requests.length, 3 + 3, "the third turn counts on the day on which it began");
-});
-
-test("a clock that is set back finds the day that it left", async (t) => {
-	const set = clock(t, "2031-05-05T12:00:00");
-	const model = (_request: unknown, n: number) => {
-		if (n === 3) set("2031-05-04T12:00:00");
-		if (n === 5) set("2031-05-05T12:00:00");
-		return noop;
-	};
-	const pi: Inside = await sharing(t, { limits: { day: { maxTurns: 4 } }, model });
-	await pi.run("go");
-	assert.equal(pi.model.requests.length, 6);
-});

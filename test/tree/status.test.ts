@@ -3,10 +3,8 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { endless, held, host, mark, type Reply, text, times } from "../harness/index.ts";
-import { noop } from "../harness/session.ts";
+import { held, host, mark, type Reply, text, times } from "../harness/index.ts";
 import { reply } from "../settings/status.ts";
-import { sharing } from "./shared.ts";
 
 const NO_GRACE = { PI_TURN_LIMIT_GRACE: "0" };
 
@@ -82,21 +80,6 @@ test("what a turn has spent is counted although the day's limit is lifted while 
 	await rpc.settled();
 	await rpc.prompt("/turn-limit day tokens 90k");
 	assert.match(await reply(rpc, "day tokens"), / 3k of 90k/);
-});
-
-test("+5 for the day on the morning after a day that was full raises the new day", async (t) => {
-	const { now } = Date;
-	let offset = Date.parse("2031-05-04T12:00:00") - now();
-	Date.now = () => now() + offset;
-	t.after(() => void (Date.now = now));
-	const pi = await sharing(t, { limits: { day: { maxTurns: 3 } }, model: endless(noop), person: () => false });
-	await pi.run("go");
-	assert.equal(pi.model.requests.length, 3);
-	offset += 24 * 3600_000;
-	await pi.session.prompt("/turn-limit day turns +5");
-	assert.equal(pi.notifications.at(-1)?.message, "5 turns more: 8 today.");
-	await pi.run("go");
-	assert.equal(pi.model.requests.length, 3 + 8);
 });
 
 test("without the ledger there is no wrap-up to choose: the run goes on without it, or ends", async (t) => {

@@ -1,0 +1,292 @@
+/** Where a shared limit is set and the ledger cannot be used: closed, told, nothing lost. */
+import assert from "node:assert/strict";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import installed from "../../src/pi/extension.ts";
+import type { Inside } from "../harness/inside.ts";
+import { text } from "../harness/model.ts";
+import { noop } from "../harness/session.ts";
+import { defer } from "../harness/wait.ts";
+import {
+	announced,
+	directoryOf,
+	fileOf,
+	kinds,
+	ofFleet,
+	questions,
+	readTree,
+	say,
+	sharing,
+	type SharingOptions,
+	status,
+} from "./sharing.ts";
+
+interface Fault {
+	/** What the message says. */
+	readonly said: RegExp;
+	readonly harm: (pi: Inside, t: TestContext) => void;
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+	"is damaged": {
+		said: /cannot be used: .*malformed\. It was moved to .*; the next time it is needed, a new one begins/,
+		harm: (pi) => {
+			truncateSync(fileOf(pi), 6000);
+		},
+	},
+	"is read-only": { said: /is read-only/, harm: (pi) => chmodSync(fileOf(pi), 0o400) },
+	"is a link": {
+		said: /is a link/,
+		harm: (pi) => {
+			renameSync(fileOf(pi), join(pi.folder, "elsewhere"));
+			symlinkSync(join(pi.folder, "elsewhere"), fileOf(pi));
+		},
+	},
+	"is a file where its directory should be": {
+		said: /is not a directory/,
+		harm: (pi) => {
+			renameSync(directoryOf(pi), `${directoryOf(pi)}.old`);
+			writeFileSync(directoryOf(pi), "");
+		},
+	},
+	"is locked by another process": {
+		said: /locked/,
+		harm: (pi, t) => {
+			const other = new DatabaseSync(fileOf(pi));
+			other.exec("BEGIN IMMEDIATE");
+			defer(t, () => other.close());
+			// It waits for five seconds, which are over at once.
+			let now = performance.now();
+			t.mock.method(performance, "now", () => (now += 1000));
+		},
+	},
+	"was made by a newer version": {
+		said: /newer pi-turn-limit/,
+		harm: (pi) => {
+			const other = new DatabaseSync(fileOf(pi));
+			other.exec("PRAGMA user_version = 99");
+			other.close();
+		},
+	},
+};
+
+for (const [what, { said, harm }] of Object.entries(FAULTS)) {
+	describe(`a ledger that ${what}`, () => {
+		test("stops a run where nobody can be asked, before its first request, and says why", async (t) => {
+			const pi = await sharing(t, { limits: { day: { maxTurns: 9 } }, model: [text("one"), text("two")] });
+			await pi.run("go");
+			harm(pi, t);
+			await pi.run("once more");
+			assert.equal(pi.model.requests.length, 1);
+			assert.match(pi.last?.errorMessage ?? "", /^pi-turn-limit: failed and stopped the run: The ledger/);
+			assert.match(pi.last?.errorMessage ?? "", said);
+		});
+
+		test("asks a person, who can go on without it for this run", async (t) => {
+			const model = [noop, text("one"), noop, text("two")];
+			const pi = await sharing(t, { limits: { day: { maxTurns: 9 } }, model, person: (_asked, n) => n === 1 });
+			await pi.run("go");
+			harm(pi, t);
+			await pi.run("once more");
+			const { title, message = "" } = pi.asked[0] ?? {};
+			assert.equal(title, "Shared budget out of reach");
+			assert.match(message, said);
+			assert.match(message, /Continue without the day's turn limit, for this run\?/);
+			assert.match(message, /Yes: without it. No: the run ends here\.$/);
+			assert.deepEqual([pi.asked.length, pi.model.requests.length], [1, 4]);
+		});
+	});
+}
+
+test("a person who does not go on without the ledger ends the run, and nothing is lost", async (t) => {
+	const pi = await sharing(t, { limits: { day: { maxTurns: 9 } }, person: () => false });
+	mkdirSync(directoryOf(pi), { mode: 0o700, recursive: true });
+	writeFileSync(fileOf(pi), "no database");
+	chmodSync(fileOf(pi), 0o400);
+	await pi.run("go");
+	assert.equal(pi.model.requests.length, 0);
+	chmodSync(fileOf(pi), 0o600);
+	await pi.run("go");
+	assert.match(pi.asked[1]?.message ?? "", /is not a database/);
+	assert.ok(readdirSync(pi.folder).some((name) => name.startsWith("turn-limit-ledger.damaged-")));
+});
+
+test("what a run spends without the ledger is counted once it can be used again", async (t) => {
+	const model = (_request: unknown, n: number) => {
+		if (n === 3) chmodSync(fileOf(pi), 0o600);
+		return n === 4 ? text("done") : noop;
+	};
+	const pi: Inside = await sharing(t, { limits: { day: { maxTurns: 90 } }, model, person: () => true });
+	await pi.run("/turn-limit day turns 50");
+	chmodSync(fileOf(pi), 0o400);
+	await pi.run("go");
+	assert.equal(pi.asked.length, 1);
+	await pi.run("/turn-limit day");
+	assert.match(pi.notifications.at(-1)?.message ?? "", /^day turns +4 of 50/);
+	assert.deepEqual(kinds(pi), ["completed"]);
+});
+
+test("a damage that was found between two runs closes the gate of the next", async (t) => {
+	const pi = await sharing(t, { limits: { day: { maxTurns: 2 } } });
+	await pi.run("go");
+	assert.equal(pi.model.requests.length, 2);
+	truncateSync(fileOf(pi), 6000);
+	await pi.run("/turn-limit");
+	await pi.run("once more");
+	assert.equal(pi.model.requests.length, 2);
+	assert.match(pi.last?.errorMessage ?? "", /is malformed/);
+});
+
+test("a ledger that is deleted in mid-turn closes the gate of the next, because its counts are lost", async (t) => {
+	const model = () => {
+		rmSync(directoryOf(pi), { recursive: true });
+		return noop;
+	};
+	const pi: Inside = await sharing(t, { limits: { day: { maxTurns: 9 } }, model });
+	await pi.run("go");
+	assert.equal(pi.model.requests.length, 1);
+	assert.match(pi.last?.errorMessage ?? "", /was moved or deleted while it was open/);
+	await pi.run("/turn-limit day 8");
+	await pi.run("once more");
+	assert.equal(pi.model.requests.length, 2, "it is told once");
+});
+
+test("a ledger that is deleted in the last turn of a run closes the gate of the next run", async (t) => {
+	const model = () => {
+		rmSync(directoryOf(pi), { recursive: true });
+		return text("done");
+	};
+	const pi: Inside = await sharing(t, { limits: { day: { maxTurns: 9 } }, model });
+	await pi.run("go");
+	await pi.run("once more");
+	assert.equal(pi.model.requests.length, 1);
+	assert.match(pi.last?.errorMessage ?? "", /was moved or deleted while it was open/);
+});
+
+describe("a ledger whose directory is a file", () => {
+	/** A session that cannot use its ledger, until the file is gone. */
+	async function barred(t: TestContext, limits: object, options: Partial<SharingOptions> = {}) {
+		const agentFiles = { "turn-limit-ledger": "" };
+		const pi = await sharing(t, {
+			limits,
+			agentFiles: { "turn-limit.json": { grace: 0, ...limits }, ...agentFiles },
+			...options,
+		});
+		return { pi, mend: () => rmSync(directoryOf(pi)), isOpened: () => existsSync(fileOf(pi)) };
+	}
+
+	test("is tried again at the gates of a run that goes on without it, not between them", async (t) => {
+		const seen: boolean[] = [];
+		const looks = (api: ExtensionAPI): void => {
+			api.on("tool_call", () => void seen.push(session.isOpened()));
+		};
+		const model = (_request: unknown, n: number) => {
+			if (n === 1) session.mend();
+			seen.push(session.isOpened());
+			return n === 1 ? noop : text("done");
+		};
+		const extensions = [installed, looks];
+		const session = await barred(t, { day: { maxTurns: 9 } }, { model, extensions, person: () => true });
+		await session.pi.run("go");
+		assert.deepEqual(seen, [false, false, true]);
+	});
+
+	test("is tried again at the end of such a run", async (t) => {
+		const model = () => {
+			session.mend();
+			return text("done");
+		};
+		const session = await barred(t, { day: { maxTurns: 9 } }, { model, person: () => true });
+		await session.pi.run("go");
+		assert.equal(session.isOpened(), true);
+		assert.deepEqual(await status(session.pi, "day turns"), ["day turns  1 of 9  day.maxTurns in turn-limit.json"]);
+	});
+
+	test("is not tried again at the end of a run that has spent nothing", async (t) => {
+		const session = await barred(
+			t,
+			{ day: { maxTurns: 9 } },
+			{
+				person: () => {
+					session.mend();
+					return false;
+				},
+			},
+		);
+		await session.pi.run("go");
+		assert.deepEqual([session.pi.model.requests.length, session.isOpened()], [0, false]);
+	});
+
+	test("is told that an agent has ended although its next turn was not made", async (t) => {
+		const pi: Inside = await sharing(t, {
+			limits: { tree: { maxTurns: 9 } },
+			model: () => {
+				renameSync(directoryOf(pi), `${directoryOf(pi)}.old`);
+				writeFileSync(directoryOf(pi), "");
+				return noop;
+			},
+			person: () => {
+				rmSync(directoryOf(pi));
+				renameSync(`${directoryOf(pi)}.old`, directoryOf(pi));
+				return false;
+			},
+		});
+		await pi.run("go");
+		const tree = announced();
+		assert.ok(tree);
+		const { agents, turns } = await readTree(tree);
+		assert.deepEqual([agents?.used, agents?.held, turns?.used, turns?.held], [1, 0, 1, 0]);
+	});
+
+	test("is a warning for a person who asks or grants, and closes the gate of the next run", async (t) => {
+		const { pi } = await barred(t, { day: { maxTurns: 9 } }, { person: () => false });
+		const path = directoryOf(pi);
+		const warning = `The shared budget cannot be read: The ledger is refused: ${path} is not a directory.`;
+		assert.deepEqual(pi.notifications, [{ message: warning, type: "warning" }]);
+		assert.deepEqual(await say(pi, "day +3"), ["3 turns more: 12 today."]);
+		assert.match((await say(pi, "day turns"))[0] ?? "", /^day turns /);
+		await pi.run("go");
+		assert.deepEqual([pi.asked[0]?.title, pi.model.requests.length, pi.errors], ["Shared budget out of reach", 0, []]);
+	});
+
+	test("is opened anew after a grant that it did not hear of", async (t) => {
+		const { pi, mend } = await barred(t, { day: { maxTurns: 2 } }, { person: () => false });
+		await say(pi, "day +3");
+		mend();
+		await pi.run("go");
+		assert.deepEqual([questions(pi), pi.model.requests.length], [["You've used 2 turns today. Continue?"], 2]);
+	});
+});
+
+describe("a fleet's server that nobody has started", () => {
+	const unreachable = "The budget at 127.0.0.1/fleet cannot be reached: nothing listens there.";
+
+	test("stops a run where nobody can be asked", async (t) => {
+		const pi = await ofFleet(t, { limits: { day: { maxTurns: 9 } } });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.equal(pi.last?.errorMessage, `pi-turn-limit: failed and stopped the run: ${unreachable}`);
+	});
+
+	test("is a warning for a person who asks, who sees the day all the same", async (t) => {
+		const pi = await ofFleet(t, { limits: { day: { maxTurns: 9 } }, person: () => false });
+		assert.deepEqual(pi.notifications, []);
+		assert.deepEqual(await say(pi, "day turns"), [
+			`The shared budget cannot be read: ${unreachable}`,
+			"day turns  0 of 9  day.maxTurns in turn-limit.json",
+		]);
+	});
+});

@@ -1,0 +1,327 @@
+/** What a session asks of a ledger that answers late, and of a fleet's. The server is a ledger in this process. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { meter } from "../../src/core/limit.ts";
+import { type MeterId, perMeter } from "../../src/core/meters.ts";
+import { memory } from "../../src/ledger/memory.ts";
+import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+import { guardOf } from "../../src/pi/claim.ts";
+import type { Session } from "../../src/pi/session.ts";
+import { Shares } from "../../src/pi/shares.ts";
+import type { Budget } from "../../src/settings/budget.ts";
+import type { Inside } from "../harness/inside.ts";
+import { within } from "../harness/wait.ts";
+import { ofFleet, questions, status } from "./sharing.ts";
+
+const limited = (limits: Partial<Record<MeterId, number>>) =>
+	perMeter((id) => meter({ max: limits[id] ?? "unlimited", policy: "abort" }));
+
+const DAY = limited({ dayTurns: 3 });
+const TREE = limited({ treeTurns: 3 });
+
+/** A ledger that answers only when it is told to, as a server far away may, and then answers all that it was asked. */
+class Slow {
+	readonly ledger: Ledger;
+	readonly asked: string[] = [];
+	closed = 0;
+	#gate: Promise<void> = Promise.resolve();
+	#open = (): void => {};
+
+	constructor(books: Ledger) {
+		const late = async <T>(what: string, answer: () => Promise<T>): Promise<T> => {
+			this.asked.push(what);
+			await this.#gate;
+			return await answer();
+		};
+		this.ledger = {
+			join: (...args) => late("join", () => books.join(...args)),
+			reserve: (...args) => late("reserve", () => books.reserve(...args)),
+			settle: (...args) => late("settle", () => books.settle(...args)),
+			renew: (...args) => late("renew", () => books.renew(...args)),
+			raise: (...args) => late("raise", () => books.raise(...args)),
+			read: (...args) => late("read", () => books.read(...args)),
+			close: () => {
+				this.closed++;
+			},
+		};
+	}
+
+	stall(): void {
+		this.#gate = new Promise((resolve) => (this.#open = resolve));
+	}
+
+	async answer(): Promise<void> {
+		this.#open();
+		for (let i = 0; i < 5; i++) await setImmediate();
+	}
+}
+
+const today: Account = { scope: "day", zone: Intl.DateTimeFormat().resolvedOptions().timeZone, caps: {} };
+
+describe("Escape", () => {
+	test("ends the wait for a ledger that does not answer", async () => {
+		const shares = new Shares("nowhere", () => new Promise(() => {}), undefined);
+		const escape = new AbortController();
+		const reserved = shares.reserve(DAY, [undefined, escape.signal]);
+		escape.abort();
+		assert.deepEqual(await within("the end of the wait", reserved, String), { type: "interrupted" });
+	});
+
+	test("before a ledger that breaks in an unknown way rejects nothing unhandled", async () => {
+		let opened = 0;
+		const slow = new Slow(memory()());
+		slow.stall();
+		const open = async () => {
+			if (++opened > 1) throw new TypeError("broken");
+			await Promise.resolve();
+			return slow.ledger;
+		};
+		const shares = new Shares("nowhere", open, undefined);
+		const escape = new AbortController();
+		const reserved = shares.reserve(DAY, [undefined, escape.signal]);
+		await setImmediate();
+		escape.abort();
+		await reserved;
+		await slow.answer();
+		assert.equal(opened, 2);
+	});
+
+	test("gives back what the ledger has held since", async () => {
+		const books = memory()();
+		const slow = new Slow(books);
+		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const escape = new AbortController();
+		slow.stall();
+		const reserved = shares.reserve(DAY, [escape.signal]);
+		await setImmediate();
+		escape.abort();
+		await reserved;
+		await slow.answer();
+		assert.deepEqual(slow.asked, ["reserve", "settle"]);
+		const [reading] = await books.read([today]);
+		assert.deepEqual(reading?.meters, {});
+	});
+
+	test("while the ledger is opened leaves nothing there, and no room to give back", async () => {
+		const slow = new Slow(memory()());
+		let open = (): void => {};
+		const opened = new Promise<Ledger>((resolve) => (open = () => resolve(slow.ledger)));
+		const shares = new Shares("nowhere", () => opened, undefined);
+		const escape = new AbortController();
+		const reserved = shares.reserve(TREE, [escape.signal]);
+		escape.abort();
+		await reserved;
+		open();
+		await slow.answer();
+		assert.deepEqual(slow.asked, []);
+		assert.equal(slow.closed, 1);
+	});
+
+	test("while others hold what is left asks no more", async () => {
+		const books = memory()();
+		await books.reserve("another", [today], { turns: 3 }, 60_000);
+		const slow = new Slow(books);
+		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const escape = new AbortController();
+		const reserved = shares.reserve(DAY, [escape.signal]);
+		await setImmediate();
+		escape.abort();
+		assert.deepEqual(await reserved, { type: "interrupted" });
+		await slow.answer();
+		assert.deepEqual(slow.asked, ["reserve"]);
+	});
+
+	test("while the ledger is joined leaves the next run as it should be", async () => {
+		const slow = new Slow(memory()());
+		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const escape = new AbortController();
+		slow.stall();
+		const reserved = shares.reserve(TREE, [escape.signal]);
+		await setImmediate();
+		escape.abort();
+		await reserved;
+		await slow.answer();
+		assert.deepEqual(await shares.reserve(TREE, []), { type: "held", balances: { treeTurns: { used: 0, cap: 3 } } });
+	});
+
+	test("before a ledger that fails does not close the one of the next run", async () => {
+		let fail = (): void => {};
+		const failing = new Promise((_resolve, reject) => {
+			fail = () => reject(new LedgerError("unreachable", "It is gone."));
+		});
+		const broken = { reserve: () => failing, close: () => {} };
+		const slow = new Slow(memory()());
+		const ledgers = [broken as unknown as Ledger, slow.ledger];
+		const shares = new Shares("nowhere", () => Promise.resolve(ledgers.shift() as Ledger), undefined);
+		const escape = new AbortController();
+		const reserved = shares.reserve(DAY, [escape.signal]);
+		await setImmediate();
+		escape.abort();
+		await reserved;
+		assert.equal((await shares.reserve(DAY, [])).type, "held");
+		fail();
+		await setImmediate();
+		assert.equal(slow.closed, 0);
+		await shares.beginTurn(DAY);
+		assert.deepEqual(await shares.settleTurn({}, DAY), { dayTurns: { used: 1, cap: 3 } });
+	});
+});
+
+describe("a fleet's budget", () => {
+	const budget = (caps: object, daily: object = {}): Budget => ({
+		at: () => "",
+		account: "team",
+		caps,
+		daily,
+		zone: "UTC",
+	});
+	const team = (caps: object): Account => ({ scope: "fleet", name: "team", caps: { ...caps } });
+	const UNLIMITED = limited({});
+
+	/** A session of the fleet, on a ledger that others use too. */
+	function fleet(caps: object, daily?: object) {
+		const books = memory()();
+		const slow = new Slow(books);
+		let opened = 0;
+		const there = (): Promise<Ledger> => {
+			opened++;
+			return Promise.resolve(slow.ledger);
+		};
+		const shares = new Shares("nowhere", there, undefined, budget(caps, daily));
+		return { books, slow, shares, opened: () => opened };
+	}
+
+	test("is joined once, with the caps of the settings, and holds", async () => {
+		const { shares, slow } = fleet({ turns: 2 });
+		for (const used of [0, 1]) {
+			assert.deepEqual(await shares.reserve(UNLIMITED, []), {
+				type: "held",
+				balances: { budgetTurns: { used, cap: 2 } },
+			});
+			await shares.beginTurn(UNLIMITED);
+			await shares.settleTurn({ cost: 5 }, UNLIMITED);
+		}
+		assert.deepEqual(await shares.reserve(UNLIMITED, []), {
+			type: "filled",
+			meter: "budgetTurns",
+			balances: { budgetTurns: { used: 2, cap: 2 } },
+		});
+		assert.equal(slow.asked.filter((what) => what === "join").length, 1);
+	});
+
+	test("is not made again after an operator has deleted it", async () => {
+		const ledgers = [memory()(), memory()()];
+		const [, emptied] = ledgers;
+		const open = () => Promise.resolve((ledgers.shift() ?? emptied) as Ledger);
+		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
+		await shares.reserve(UNLIMITED, []);
+		await shares.endRun();
+		assert.deepEqual(await shares.reserve(UNLIMITED, []), {
+			type: "unreachable",
+			message: "The ledger does not know the fleet team.",
+		});
+	});
+
+	for (const [which, used, balances] of [
+		["the budget as a whole", 8, { budgetTurns: { used: 8, cap: 9 } }],
+		["its day", 4, { budgetTurns: { used: 3, cap: 5 } }],
+	] as const) {
+		test(`shows the one with less room: ${which}`, async () => {
+			const { books, shares } = fleet({ turns: 9 }, { turns: 5 });
+			await books.join(team({ turns: 9 }));
+			await books.settle("before", [team({})], { turns: used });
+			const today = { scope: "fleet", name: nameOfToday(), caps: { turns: 5 } } as const;
+			await books.join(today);
+			await books.settle("today", [today], { turns: 3 });
+			const { balances: found } = await shares.read(UNLIMITED, true);
+			assert.deepEqual(found, balances);
+		});
+	}
+
+	const nameOfToday = (): string => `team ${new Date().toISOString().slice(0, 10)}`;
+
+	test("charges a turn to the day on which room was held for it", async (t) => {
+		let now = Date.parse("2031-05-04T23:59:59Z");
+		t.mock.method(Date, "now", () => now);
+		const books = memory()();
+		const open = async (): Promise<Ledger> => {
+			await Promise.resolve();
+			now += 2000;
+			return books;
+		};
+		const shares = new Shares("nowhere", open, undefined, budget({}, { turns: 5 }));
+		await shares.reserve(UNLIMITED, []);
+		await shares.beginTurn(UNLIMITED);
+		await shares.settleTurn({}, UNLIMITED);
+		const [reading] = await books.read([{ scope: "fleet", name: "team 2031-05-05", caps: {} }]);
+		assert.deepEqual(reading?.meters, { turns: { used: 1, held: 0, cap: 5 } });
+	});
+
+	test("has caps of an operator that the settings do not name", async () => {
+		const { books, shares } = fleet({ turns: 9 });
+		await books.join(team({ turns: 9, cost: 5 }));
+		assert.deepEqual(await shares.reserve(UNLIMITED, []), {
+			type: "held",
+			balances: { budgetTurns: { used: 0, cap: 9 }, budgetCost: { used: 0, cap: 5 } },
+		});
+	});
+
+	test("whose cap on something unknown to us is spent stops the session, and says so", async () => {
+		const { books, shares } = fleet({ turns: 9 });
+		await books.join(team({ turns: 9, favours: 0, smiles: 0 }));
+		await assert.rejects(shares.reserve(UNLIMITED, []), {
+			message: "The ledger refused for favours, smiles, which nothing limits.",
+		});
+		const { balances } = await shares.read(UNLIMITED, true);
+		assert.deepEqual(balances, { budgetTurns: { used: 0, cap: 9 } });
+	});
+
+	test("is read before the first run only if a person asks", async () => {
+		const { books, shares, opened } = fleet({ turns: 9 });
+		await books.join(team({ turns: 7 }));
+		assert.deepEqual(await shares.read(UNLIMITED, false), { balances: {}, agents: undefined });
+		assert.equal(opened(), 0);
+		const { balances } = await shares.read(UNLIMITED, true);
+		assert.deepEqual(balances, { budgetTurns: { used: 0, cap: 7 } });
+		await shares.reserve(UNLIMITED, []);
+		assert.deepEqual((await shares.read(UNLIMITED, false)).balances, { budgetTurns: { used: 1, cap: 7 } });
+	});
+
+	test("that nobody has joined has nothing to show, and is no mistake", async () => {
+		const { shares } = fleet({ turns: 9 });
+		assert.deepEqual(await shares.read(UNLIMITED, true), { balances: {}, agents: undefined });
+	});
+
+	test("that cannot be read says why", async () => {
+		const ledger = { read: () => Promise.reject(new LedgerError("denied", "It lets nobody in.")), close: () => {} };
+		const open = () => Promise.resolve(ledger as unknown as Ledger);
+		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
+		await assert.rejects(shares.read(UNLIMITED, true), { message: "It lets nobody in." });
+	});
+
+	/** A session of pi whose fleet's ledger is in this process, with the caps of an operator. */
+	async function guarded(t: TestContext, caps: object): Promise<Inside> {
+		const pi = await ofFleet(t, { limits: {}, person: () => false });
+		const session = guardOf(pi.session.sessionManager) as Session;
+		const open = memory();
+		await open().join(team(caps));
+		session.shares = new Shares("nowhere", () => Promise.resolve(open()), undefined, session.settings.budget);
+		return pi;
+	}
+
+	test("of which an operator has set a cap that the settings do not name stops a session, and asks nobody", async (t) => {
+		const pi = await guarded(t, { turns: 9, cost: 30_000 });
+		await pi.run("go");
+		assert.deepEqual([questions(pi), pi.model.requests.length], [[], 3]);
+		assert.match(pi.notifications.at(-1)?.message ?? "", /^Budget's cost limit reached; /);
+	});
+
+	test("of which an operator has set such a cap shows it to a person who asks", async (t) => {
+		const pi = await guarded(t, { turns: 9, cost: 30_000 });
+		assert.deepEqual(await status(pi, "budget"), [
+			"budget turns  0 of 9  budget team",
+			"budget cost  $0.00 of $0.03  budget team",
+		]);
+	});
+});
