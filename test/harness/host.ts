@@ -124,6 +124,11 @@ export class Host {
 		};
 	}
 
+	/** pi with no arguments but these, to its end: with the packages that are installed. */
+	typed(...args: string[]): Promise<Result> {
+		return this.#run(args, false, []).ended();
+	}
+
 	/** pi with any arguments in a process of its own, started and not waited for. */
 	start(...args: string[]): Running {
 		return new Running(this.#t, this.cwd, this.env, [...this.#args, ...args], "ignore");
@@ -157,8 +162,8 @@ export class Host {
 		return terminal;
 	}
 
-	#run(more: readonly string[], input: boolean): Pi {
-		const args = [...this.#args, ...more];
+	#run(more: readonly string[], input: boolean, first = this.#args): Pi {
+		const args = [...first, ...more];
 		if (!this.#isFresh) return new Reused(this.#t, { args, cwd: this.cwd, env: this.env, input });
 		return new Running(this.#t, this.cwd, this.env, args, input ? "pipe" : "ignore");
 	}
