@@ -6,6 +6,7 @@ import {
 	bash,
 	type Call,
 	calls,
+	childCli,
 	cli,
 	type Host,
 	host,
@@ -304,7 +305,7 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 });
 
 describe("an agent's own pi -p in bash", () => {
-	const starts = [bash(`"${node}" "${cli}" --offline --no-session -p "Look." 2>stderr; echo "exit code $?"`)];
+	const starts = [bash(`"${node}" "${childCli}" --offline --no-session -p "Look." 2>stderr; echo "exit code $?"`)];
 
 	for (const [ending, child, env] of [
 		["gave its final answer at the limit", synthesizes, synthesize],

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { childVariables } from "./children.ts";
 import { helpers, write } from "./folders.ts";
 import { text, type Reply, type Script } from "./model.ts";
 import { cli, extension, node, Running, type Pi, type Result } from "./process.ts";
@@ -82,6 +83,7 @@ export class Host {
 			PI_OFFLINE: "1",
 			// Scripted models repeat themselves.
 			PI_TURN_LIMIT_REPEATS: "unlimited",
+			...(this.#isFresh ? {} : childVariables()),
 			...options.env,
 		};
 		mkdirSync(this.env["HOME"] as string);

@@ -91,7 +91,8 @@ async function run({ args, cwd, env, input, marker }: NonNullable<Order["run"]>)
 	for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
 	Object.assign(process.env, env, { PI_CODING_AGENT: "true", AI_AGENT: "pi" }); // as pi's cli.js does
 	process.title = "pi";
-	process.argv = [process.execPath, cli, ...args];
+	// By which it starts others.
+	process.argv = [process.execPath, env["TEST_CHILD_CLI"] ?? cli, ...args];
 	process.exitCode = undefined;
 	isClosing = false;
 	stdin = new PassThrough();
