@@ -17,6 +17,7 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { bash, calls, host, mark, reloader, text, times } from "../harness/index.ts";
 import { write } from "../harness/folders.ts";
+import { compiled } from "../harness/process.ts";
 import { defer, type Scope } from "../harness/wait.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -118,8 +119,8 @@ test("the types resolve in a strict project", async () => {
 });
 
 describe("the examples run", () => {
-	const example = (name: string, env: NodeJS.ProcessEnv = {}): Promise<string> =>
-		run(process.execPath, [join("examples", name)], { env });
+	const example = (name: string, env: Record<string, string> = {}): Promise<string> =>
+		run(process.execPath, [join("examples", name)], { env: compiled(env) });
 
 	test("a ten-line embedding", async (t) => {
 		const pi = await host(t, { model: [mark(), text("Hello.")] });
