@@ -11,7 +11,7 @@ const root = dirname(import.meta.dirname);
 const GROUPED = /^test\/(company|core|facts|history|ledger|library|pi|sessions|settings|tree)\//;
 
 /** So many processes share the files of these folders, a few at a time. */
-const GROUPS = 8;
+const GROUPS = 11;
 
 /** Runs the tests; names those that fail and says why, and the sum in one line. Gives whether all have passed. */
 export async function passes(name: string, patterns: readonly string[]): Promise<boolean> {
