@@ -8,7 +8,9 @@ export default defineConfig(
 	{ ignores: ["node_modules/", "dist/", "pi-turn-limit/*.js", ".hosts/", "reports/", ".stryker-tmp/"] },
 	...tseslint.configs.strictTypeChecked,
 	{
-		languageOptions: { parserOptions: { projectService: { allowDefaultProject: ["*.js", "scripts/*.js"] } } },
+		languageOptions: {
+			parserOptions: { projectService: { allowDefaultProject: ["*.js", "scripts/*.js", "test/harness/*.js"] } },
+		},
 		rules: {
 			"@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
 			"@typescript-eslint/no-confusing-void-expression": "off",
@@ -16,7 +18,7 @@ export default defineConfig(
 			"@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
 		},
 	},
-	{ files: ["examples/**", "scripts/*.js"], ...tseslint.configs.disableTypeChecked },
+	{ files: ["examples/**", "scripts/*.js", "test/harness/*.js"], ...tseslint.configs.disableTypeChecked },
 	{ files: ["src/**"], rules: { "max-lines": ["error", 250] } },
 	{ files: ["src/core/**"], rules: { "no-restricted-imports": ["error", { patterns: [outside] }] } },
 	{ files: ["src/ledger/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../*"] }] } },

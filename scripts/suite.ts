@@ -8,10 +8,10 @@ import { pathToFileURL } from "node:url";
 const root = dirname(import.meta.dirname);
 
 /** Tests here leave their process as they found it. */
-const GROUPED = /^test\/(company|core|facts|history|pi|settings|tree)\//;
+const GROUPED = /^test\/(company|core|facts|history|ledger|library|pi|sessions|settings|tree)\//;
 
 /** So many processes share the files of these folders, a few at a time. */
-const GROUPS = 10;
+const GROUPS = 11;
 
 /** Runs the tests; names those that fail and says why, and the sum in one line. Gives whether all have passed. */
 export async function passes(name: string, patterns: readonly string[]): Promise<boolean> {
@@ -22,9 +22,11 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 		const found = globSync([...patterns], { cwd: root }).toSorted();
 		console.log(`${name}: ${found.length} files`);
 		const files = processesOf(found, folder);
-		// One more than there are cores, because tests also wait.
 		process.chdir(root);
-		const results = run({ files, concurrency: availableParallelism() + 1 });
+		// Where pi keeps its own compiled code too.
+		process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
+		// More than there are cores, because tests also wait.
+		const results = run({ files, concurrency: availableParallelism() + 2 });
 		results.on("test:pass", ({ details }) => {
 			if (details.type !== "suite") passed++;
 		});

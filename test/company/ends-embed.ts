@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as Pi from "@earendil-works/pi-coding-agent";
 import type * as Ours from "../../src/index.ts";
-import { cli, node, root, type Host, type Result } from "../harness/index.ts";
+import { cli, compiled, node, root, type Host, type Result } from "../harness/index.ts";
 import { deadline } from "../harness/wait.ts";
 
 /** What a program has at hand. */
@@ -41,7 +41,7 @@ const value = await program({ pi, turnLimit, open: (...factories) => open(pi, fa
 writeSync(1, JSON.stringify(value));
 `,
 	);
-	const options = { cwd: host.cwd, env: host.env, timeout: deadline };
+	const options = { cwd: host.cwd, env: compiled(host.env), timeout: deadline };
 	const { stdout, stderr, code } = await new Promise<Result>((resolve) => {
 		const child = execFile(node, [file], options, (_error, stdout, stderr) => {
 			resolve({ stdout, stderr, code: child.exitCode, signal: child.signalCode });

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import {
 	bash,
-	cli,
+	childCli,
 	endless,
 	fail,
 	host,
@@ -94,7 +94,7 @@ test("an agent's own pi -p in bash that answers in its final pass exits with 0 a
 	});
 };`;
 	const pi = await family(t, {
-		starts: [bash(`"${node}" "${cli}" --offline --no-session -e wakes.ts -p "Look."; echo "exit code $?"`)],
+		starts: [bash(`"${node}" "${childCli}" --offline --no-session -e wakes.ts -p "Look."; echo "exit code $?"`)],
 		child: answersAfter(3, ANSWER),
 		env: synthesize,
 		files: { "wakes.ts": wakes },

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type * as sdk from "@earendil-works/pi-coding-agent";
-import { cli, type Host, node, type Result, root } from "../harness/index.ts";
+import { cli, compiled, type Host, node, type Result, root } from "../harness/index.ts";
 import { deadline } from "../harness/wait.ts";
 import type * as library from "../../src/index.ts";
 
@@ -72,7 +72,7 @@ registerHooks({
 		const child = execFile(
 			node,
 			["--import", hooks, file],
-			{ cwd: pi.cwd, env: pi.env, timeout: deadline },
+			{ cwd: pi.cwd, env: compiled(pi.env), timeout: deadline },
 			(_error, stdout, stderr) => resolve({ stdout, stderr, code: child.exitCode, signal: child.signalCode }),
 		);
 	});

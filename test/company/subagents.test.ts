@@ -6,6 +6,7 @@ import {
 	bash,
 	type Call,
 	calls,
+	childCli,
 	cli,
 	type Host,
 	host,
@@ -23,6 +24,7 @@ import {
 	details,
 	DONE,
 	exampleChild,
+	type Exited,
 	family,
 	type FamilyOptions,
 	handed,
@@ -31,6 +33,11 @@ import {
 } from "./subagents-family.ts";
 import type { Ended } from "./subagents-in-process.ts";
 import { askRpc } from "./subagents-rpc-client.ts";
+
+interface Message extends Pick<Exited, "stopReason" | "errorMessage"> {
+	role: string;
+	content: { type: string; text?: string }[];
+}
 
 const abort = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" };
 const synthesize = { ...abort, PI_TURN_LIMIT_POLICY: "synthesize" };
@@ -251,6 +258,28 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 	const files = { x: "x\n" };
 	const modelFields = { cost: { input: 0, output: 10_000, cacheRead: 0, cacheWrite: 0 } };
 	const dollars = (n: number): Reply => ({ usage: { completion: n * 100 } });
+
+	/** A child that runs as pi's example runs it. The example itself hands on all calls so far with every call of its child. */
+	async function jsonChild(
+		t: TestContext,
+		child: Child,
+		options: HostOptions,
+	): Promise<{ told: string; ended: Exited }> {
+		const command = `"${node}" "${childCli}" --offline --no-session --mode json -p "Look." >events 2>stderr; echo $?`;
+		const pi = await family(t, { ...options, starts: [bash(command)], child });
+		await pi.print("go");
+		const [events = "", stderr = ""] = ["events", "stderr"].map((file) => readFileSync(join(pi.cwd, file), "utf8"));
+		const messages = events
+			.trim()
+			.split("\n")
+			.map((line) => (JSON.parse(line) as { message?: Message }).message);
+		const last = messages.findLast((message) => message?.role === "assistant");
+		if (last === undefined) throw new Error(`The child said nothing.\n${stderr}`);
+		const answer = last.content.findLast(({ type }) => type === "text")?.text;
+		const ended = { exitCode: Number(handed(pi)[0]), stderr, ...last };
+		return { told: last.errorMessage ?? answer ?? "", ended };
+	}
+
 	const toolCalls = /\btool calls?\b/i;
 
 	/** So many calls, all of them different. */
@@ -271,7 +300,7 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 	for (const [what, child, limits, of] of stops) {
 		test(`stopped, ${what}`, async (t) => {
 			const env = { PI_TURN_LIMIT_GRACE: "0", ...limits };
-			const { told, ended } = await exampleChild(t, child, { env, files, modelFields });
+			const { told, ended } = await jsonChild(t, child, { env, files, modelFields });
 			for (const line of [told, ended.stderr, ended.errorMessage ?? ""]) assert.doesNotMatch(line, RETRIED);
 			namesTheLimit(told, of);
 			assert.equal(ended.exitCode, 53);
@@ -295,7 +324,7 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 	for (const [what, child, limits, of] of partials) {
 		test(`with an answer that may be partial, ${what}`, async (t) => {
 			const env = { PI_TURN_LIMIT_POLICY: "synthesize", PI_TURN_LIMIT_GRACE: "0", ...limits };
-			const { told, ended } = await exampleChild(t, child, { env, files, modelFields });
+			const { told, ended } = await jsonChild(t, child, { env, files, modelFields });
 			for (const line of [told, ended.stderr, ended.errorMessage ?? ""]) assert.doesNotMatch(line, RETRIED);
 			saysPartial(told, ANSWER, of);
 			assert.equal(ended.exitCode, 0);
@@ -304,7 +333,7 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 });
 
 describe("an agent's own pi -p in bash", () => {
-	const starts = [bash(`"${node}" "${cli}" --offline --no-session -p "Look." 2>stderr; echo "exit code $?"`)];
+	const starts = [bash(`"${node}" "${childCli}" --offline --no-session -p "Look." 2>stderr; echo "exit code $?"`)];
 
 	for (const [ending, child, env] of [
 		["gave its final answer at the limit", synthesizes, synthesize],

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cli, endless, host, mark, node, type Reply, root, type Script, text } from "../harness/index.ts";
+import { childCli, endless, host, mark, node, type Reply, root, type Script, text } from "../harness/index.ts";
 
 const script = /^```sh\n(PI_MAX_TURNS=.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
 
@@ -24,7 +24,7 @@ for (const [what, model, printed, report, code, grace] of [
 ] as const) {
 	test(`the script of the README, in a shell that ends at the first failure, as in CI, with ${what}`, async (t) => {
 		const pi = await host(t, { model, env: { PI_TURN_LIMIT_GRACE: grace } });
-		const shim = `#!/bin/sh\nexec "${node}" "${cli}" --offline --no-session --no-extensions -e "${root}" "$@" < /dev/null\n`;
+		const shim = `#!/bin/sh\nexec "${node}" "${childCli}" --offline --no-session --no-extensions -e "${root}" "$@" < /dev/null\n`;
 		writeFileSync(join(pi.cwd, "pi"), shim, { mode: 0o755 });
 		const env = { ...pi.env, PATH: `${pi.cwd}:${pi.env["PATH"]}` };
 		const shell = spawn("sh", ["-ec", script], { cwd: pi.cwd, env, stdio: ["ignore", "pipe", "ignore"] });

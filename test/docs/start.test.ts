@@ -4,17 +4,19 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { after, before, describe, test, type TestContext } from "node:test";
 import { newest } from "../../scripts/hosts.js";
 import { root, Terminal } from "../harness/index.ts";
 import { defer } from "../harness/wait.ts";
 
-/** The environment of a person who has just cloned, with a folder of its own for what is left behind. */
-function surroundings(t: TestContext): { env: Record<string, string>; left: () => string[] } {
-	const folder = mkdtempSync(join(tmpdir(), "pi-start-"));
-	defer(t, () => rmSync(folder, { recursive: true, force: true }));
-	const env = { PATH: process.env["PATH"] ?? "", HOME: folder, TMPDIR: folder, TERM: "xterm-256color" };
-	return { env, left: () => readdirSync(folder).filter((name) => name.startsWith("pi-test-")) };
+/** Of a person who has just cloned: the first start fills its caches, and the next ones use them. */
+const home = mkdtempSync(join(tmpdir(), "pi-start-"));
+after(() => rmSync(home, { recursive: true, force: true }));
+const env = { PATH: process.env["PATH"] ?? "", HOME: home, TMPDIR: home, TERM: "xterm-256color" };
+
+/** What is left behind. */
+function left(): string[] {
+	return readdirSync(home).filter((name) => name.startsWith("pi-test-"));
 }
 
 /** A clone that holds no package and no host but the newest pi. */
@@ -28,7 +30,7 @@ function clone(t: TestContext): string {
 	return folder;
 }
 
-function start(t: TestContext, env: Record<string, string>, cwd = root) {
+function start(t: TestContext, cwd = root) {
 	const npm = spawn("npm", ["start"], { cwd, env, stdio: ["ignore", "pipe", "inherit"], detached: true });
 	defer(t, () => isAlive(npm.pid) && process.kill(-(npm.pid as number), "SIGKILL"));
 	npm.stdout.setEncoding("utf8");
@@ -45,8 +47,7 @@ function isAlive(pid: number | undefined): boolean {
 }
 
 test("npm start without a terminal tells the story, each step with its exit code, and needs nothing but the newest pi", async (t) => {
-	const { env, left } = surroundings(t);
-	const npm = start(t, env, clone(t));
+	const npm = start(t, clone(t));
 	let told = "";
 	npm.stdout.on("data", (part: string) => (told += part));
 	assert.deepEqual(await once(npm, "close"), [0, null]);
@@ -66,8 +67,7 @@ test("npm start without a terminal tells the story, each step with its exit code
 });
 
 test("npm start and Ctrl+C leave nothing behind", async (t) => {
-	const { env, left } = surroundings(t);
-	const npm = start(t, env);
+	const npm = start(t);
 	npm.stdout.on("data", (part: string) => {
 		if (part.includes("1. A limit")) process.kill(-(npm.pid as number), "SIGINT");
 	});
@@ -75,8 +75,7 @@ test("npm start and Ctrl+C leave nothing behind", async (t) => {
 	assert.deepEqual([isAlive(npm.pid), left()], [false, []]);
 });
 
-test("its story ends quietly where nobody reads on, and leaves nothing behind", async (t) => {
-	const { env, left } = surroundings(t);
+test("its story ends quietly where nobody reads on, and leaves nothing behind", async () => {
 	const story = spawn("sh", ["-c", `"${process.execPath}" scripts/demo.ts | head -1`], { cwd: root, env });
 	let said = "";
 	story.stderr.setEncoding("utf8").on("data", (part: string) => (said += part));
@@ -84,66 +83,80 @@ test("its story ends quietly where nobody reads on, and leaves nothing behind", 
 	assert.deepEqual([said, left()], ["", []]);
 });
 
-/** `npm start` in a terminal of the usual size. */
-function terminal(t: TestContext): { tui: Terminal; leave: () => Promise<void> } {
-	const { env, left } = surroundings(t);
-	const tui = new Terminal(t, { file: "npm", args: ["start"], cwd: root, env }, { cols: 80, rows: 24 });
-	const leave = async (): Promise<void> => {
-		tui.press("ctrl+d");
-		assert.equal(await tui.exit(), 0);
-		assert.deepEqual(left(), []);
-	};
-	return { tui, leave };
-}
+describe("npm start in a terminal of the usual size", () => {
+	let tui: Terminal;
+	let end = (): unknown => undefined;
+	let isNew = true;
 
-/** Waits for a question; gives the screen when it can be answered. */
-async function asked(tui: Terminal, words: string): Promise<string> {
-	await tui.shows(words);
-	await tui.shows("→ Continue");
-	return tui.shows(/scripted$/);
-}
+	before(() => {
+		const command = { file: "npm", args: ["start"], cwd: root, env };
+		tui = new Terminal({ after: (undo) => (end = undo) }, command, { cols: 80, rows: 24 });
+	});
+	after(() => end());
 
-test("npm start in a terminal counts, asks and says what to press, and after a no what to try next and how to leave", async (t) => {
-	const { tui, leave } = terminal(t);
-	await tui.shows("Turns: 2/3");
-	const question = await asked(tui, "You've used 3 turns. Continue?");
-	assert.match(question, /\[y\][^]*\[n\][^]*y\/n, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/);
-	tui.type("n");
-	const next = await tui.shows("Try next: type cost, repeats, subagents or turns");
-	assert.match(next, /Agent aborted by user[^]*Ctrl\+D leaves\./);
-	await leave();
-});
+	/** Until the person can type. The demonstration begins with a chapter of its own. */
+	async function settled(): Promise<void> {
+		if (isNew) {
+			await asked("turns", "You've used 3 turns. Continue?");
+			tui.type("n");
+		}
+		await tui.shows("Try next");
+	}
 
-test("npm start in a terminal lets the model go on with what it is told, and asks no second time", async (t) => {
-	const { tui, leave } = terminal(t);
-	await asked(tui, "You've used 3 turns. Continue?");
-	tui.press("down");
-	await tui.shows("→ Continue, and tell it something…");
-	tui.press("enter");
-	await tui.shows("What should it know?");
-	tui.type("Only the tests.");
-	await tui.shows("> Only the tests.");
-	tui.press("enter");
-	await tui.shows("within the limit, so nobody is asked");
-	await tui.shows("Try next");
-	await leave();
-});
+	/** Waits for the question of a chapter, which the person types unless it is the first; gives the screen then. */
+	async function asked(chapter: string, words: string): Promise<string> {
+		if (!isNew || chapter !== "turns") {
+			await settled();
+			tui.type(`${chapter}\r`);
+		}
+		isNew = false;
+		await tui.lacks("Try next");
+		await tui.shows(words);
+		await tui.shows("→ Continue");
+		return tui.shows(/scripted$/);
+	}
 
-test("npm start in a terminal shows a cost, repeats, and a subagent that shares the budget, each on request", async (t) => {
-	const { tui, leave } = terminal(t);
-	const chapters = [
+	test("it counts, asks and says what to press, and after a no what to try next and how to leave", async () => {
+		const question = asked("turns", "You've used 3 turns. Continue?");
+		await tui.shows("Turns: 2/3");
+		assert.match(await question, /\[y\][^]*\[n\][^]*y\/n, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/);
+		tui.type("n");
+		const next = await tui.shows("Try next: type cost, repeats, subagents or turns");
+		assert.match(next, /Agent aborted by user[^]*Ctrl\+D leaves\./);
+	});
+
+	test("it lets the model go on with what it is told, and asks no second time", async () => {
+		await asked("turns", "You've used 3 turns. Continue?");
+		tui.press("down");
+		await tui.shows("→ Continue, and tell it something…");
+		tui.press("enter");
+		await tui.shows("What should it know?");
+		tui.type("Only the tests.");
+		await tui.shows("> Only the tests.");
+		tui.press("enter");
+		await tui.shows("within the limit, so nobody is asked");
+		await tui.shows("Try next");
+	});
+
+	for (const [name, question, closing] of [
 		["turns", "You've used 3 turns. Continue?", "within the limit, so nobody is asked"],
 		["cost", "You've used $0.60. Continue?", "counted from 0 again"],
 		["repeats", "You've used 3 identical calls in a row. Continue?", "counted anew"],
 		["subagents", "You've used 6 turns in this tree of agents. Continue?", "I had one more turn"],
-	] as const;
-	for (const [i, [name, question, closing]] of chapters.entries()) {
-		if (i > 0) tui.type(`${name}\r`);
-		assert.match(await asked(tui, question), /y\/n, or ↑↓ and Enter\. Escape stops\./);
-		tui.type("y");
-		await tui.shows(closing);
-		await tui.shows("Try next");
+	] as const) {
+		test(`it shows ${name} on request`, async () => {
+			assert.match(await asked(name, question), /y\/n, or ↑↓ and Enter\. Escape stops\./);
+			tui.type("y");
+			await tui.shows(closing);
+			await tui.shows("Try next");
+			if (name === "subagents") await tui.shows("the tree's turn limit stopped this subagent");
+		});
 	}
-	await tui.shows("the tree's turn limit stopped this subagent");
-	await leave();
+
+	test("Ctrl+D leaves, and nothing is left behind", async () => {
+		await settled();
+		tui.press("ctrl+d");
+		assert.equal(await tui.exit(), 0);
+		assert.deepEqual(left(), []);
+	});
 });

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { childVariables } from "./children.ts";
 import { helpers, write } from "./folders.ts";
 import { text, type Reply, type Script } from "./model.ts";
 import { cli, extension, node, Running, type Pi, type Result } from "./process.ts";
@@ -82,6 +83,7 @@ export class Host {
 			PI_OFFLINE: "1",
 			// Scripted models repeat themselves.
 			PI_TURN_LIMIT_REPEATS: "unlimited",
+			...(this.#isFresh ? {} : childVariables()),
 			...options.env,
 		};
 		mkdirSync(this.env["HOME"] as string);
@@ -124,6 +126,11 @@ export class Host {
 		};
 	}
 
+	/** pi with no arguments but these, to its end: with the packages that are installed. */
+	typed(...args: string[]): Promise<Result> {
+		return this.#run(args, false, []).ended();
+	}
+
 	/** pi with any arguments in a process of its own, started and not waited for. */
 	start(...args: string[]): Running {
 		return new Running(this.#t, this.cwd, this.env, [...this.#args, ...args], "ignore");
@@ -157,8 +164,8 @@ export class Host {
 		return terminal;
 	}
 
-	#run(more: readonly string[], input: boolean): Pi {
-		const args = [...this.#args, ...more];
+	#run(more: readonly string[], input: boolean, first = this.#args): Pi {
+		const args = [...first, ...more];
 		if (!this.#isFresh) return new Reused(this.#t, { args, cwd: this.cwd, env: this.env, input });
 		return new Running(this.#t, this.cwd, this.env, args, input ? "pipe" : "ignore");
 	}

@@ -1,3 +1,4 @@
+export { childCli } from "./children.ts";
 export * from "./host.ts";
 export * from "./model.ts";
 export * from "./process.ts";

@@ -4,24 +4,20 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import {
-	type AgentSession,
-	type AgentSessionEvent,
-	createAgentSession,
-	DefaultResourceLoader,
-	type ExtensionError,
-	type ExtensionFactory,
-	type ExtensionContext,
-	type ExtensionUIContext,
-	ModelRuntime,
-	SessionManager,
-	SettingsManager,
+import type {
+	AgentSession,
+	AgentSessionEvent,
+	ExtensionError,
+	ExtensionFactory,
+	ExtensionContext,
+	ExtensionUIContext,
 } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
 import { shared } from "../../src/pi/process-state.ts";
 import { write } from "./folders.ts";
 import { type HostOptions, models, settings } from "./host.ts";
 import { text } from "./model.ts";
+import { createAgentSession, DefaultResourceLoader, ModelRuntime, SessionManager, SettingsManager } from "./pi.ts";
 import { Model } from "./server.ts";
 import { noopTool, replaceVariables } from "./session.ts";
 import { defer, type Scope, Watch } from "./wait.ts";

@@ -1,5 +1,6 @@
 /** A pi process. */
 import { spawn, type ChildProcess } from "node:child_process";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { deadline, defer, Watch, within, type Scope } from "./wait.ts";
 
@@ -15,6 +16,11 @@ export const cli =
 
 /** What pi loads as our extension; `PI_TEST_EXTENSION` names an installed package. */
 export const extension = process.env["PI_TEST_EXTENSION"] || root;
+
+/** The environment of a program that loads pi: it finds pi compiled, as pi's own cli.js does. */
+export function compiled(env: Record<string, string>): Record<string, string> {
+	return { ...env, NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
+}
 
 /** How a process ended. */
 export interface Result {

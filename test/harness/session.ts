@@ -5,20 +5,16 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "@earendil-works/pi-ai";
 import { fauxAssistantMessage, fauxProvider, fauxText, fauxToolCall } from "@earendil-works/pi-ai/providers/faux";
-import {
-	createAgentSession,
-	DefaultResourceLoader,
-	ModelRuntime,
-	SessionManager,
-	SettingsManager,
-	type AgentSession,
-	type AgentSessionEvent,
-	type ExtensionError,
-	type ExtensionFactory,
-	type ExtensionUIContext,
-	type ToolDefinition,
+import type {
+	AgentSession,
+	AgentSessionEvent,
+	ExtensionError,
+	ExtensionFactory,
+	ExtensionUIContext,
+	ToolDefinition,
 } from "@earendil-works/pi-coding-agent";
 import type { Reply } from "./model.ts";
+import { createAgentSession, DefaultResourceLoader, ModelRuntime, SessionManager, SettingsManager } from "./pi.ts";
 import { defer, within, type Scope } from "./wait.ts";
 
 /** What a test can say about its session. */

@@ -18,7 +18,7 @@ import type { Ended, Order } from "./warm-pi.ts";
 export const canReuse = !process.env["PI_TEST_FRESH"] && existsSync(join(dirname(cli), "index.js"));
 
 /** Pi reads this one's place as soon as it is loaded, and looks there for its two helpers. */
-const agentDir = canReuse ? mkdtempSync(join(tmpdir(), "pi-test-")) : "";
+export const agentDir = canReuse ? mkdtempSync(join(tmpdir(), "pi-test-")) : "";
 if (canReuse) {
 	write(agentDir, helpers);
 	process.on("exit", () => rmSync(agentDir, { recursive: true, force: true }));

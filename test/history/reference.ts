@@ -2,8 +2,9 @@
  * What `advise` has to find, worked out the slow way: pi's own functions read the whole file, every question about an
  * entry is answered by walking up to the root.
  */
-import { migrateSessionEntries, parseSessionEntries, type FileEntry } from "@earendil-works/pi-coding-agent";
+import type { FileEntry } from "@earendil-works/pi-coding-agent";
 import type { Limits, Meter } from "../../src/history/index.ts";
+import { migrateSessionEntries, parseSessionEntries } from "../harness/pi.ts";
 
 interface Part {
 	type: string;

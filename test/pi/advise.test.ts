@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Advice } from "../../src/index.ts";
-import { cli, held, host, mark, node, root, Running, text } from "../harness/index.ts";
+import { cli, held, host, mark, node, root, text } from "../harness/index.ts";
 import type { Host, HostOptions, Terminal } from "../harness/index.ts";
 import type { Scope } from "../harness/wait.ts";
 import { personsSessions } from "../history/person.ts";
@@ -114,13 +114,7 @@ describe("the sessions that it reads are those of the pi that it runs in", () =>
 	async function adviceBy(t: Scope, options: HostOptions, ...args: string[]): Promise<[Host, Advice]> {
 		const pi = await host(t, { model: [text("done")], ...options });
 		const run = (prompt: string): Promise<{ stdout: string }> =>
-			new Running(
-				t,
-				pi.cwd,
-				pi.env,
-				["--offline", "--no-extensions", "-e", root, ...args, "-p", prompt],
-				"ignore",
-			).ended();
+			pi.typed("--offline", "--no-extensions", "-e", root, ...args, "-p", prompt);
 		await run("go");
 		return [pi, JSON.parse((await run("/turn-limit advise --json")).stdout) as Advice];
 	}

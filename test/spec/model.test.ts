@@ -31,20 +31,25 @@ class Send implements fc.Command<object, Sides> {
 	}
 }
 
-test("the core takes every event and decides every request as the spec does", async () => {
-	const commands = fc.commands(
-		INPUT_GROUPS.map((arbitrary) => arbitrary.map((inputs) => new Send(inputs))),
-		{ maxCommands: 50, size: "max", ...(REPLAY.commands === undefined ? {} : { replayPath: REPLAY.commands }) },
-	);
-	const property = fc.property(setup, commands, ({ attended, isMember, events }, commands) => {
-		const sides = new Sides(attended, isMember);
-		for (const event of events) sides.send(event);
-		fc.modelRun(() => ({ model: {}, real: sides }), commands);
-	});
-	await check(property, 10_000, 2_000);
+const commands = fc.commands(
+	INPUT_GROUPS.map((arbitrary) => arbitrary.map((inputs) => new Send(inputs))),
+	{ maxCommands: 50, size: "max", ...(REPLAY.commands === undefined ? {} : { replayPath: REPLAY.commands }) },
+);
+const property = fc.property(setup, commands, ({ attended, isMember, events }, commands) => {
+	const sides = new Sides(attended, isMember);
+	for (const event of events) sides.send(event);
+	fc.modelRun(() => ({ model: {}, real: sides }), commands);
 });
 
-test("in doing so every rule of the spec takes effect", () => {
-	const unseen = readSpec().rules.flatMap(({ name }) => (seen.has(name) ? [] : [name]));
-	assert.deepEqual(unseen, ["SessionStarts", "MeterIsAdded"], "with which every sequence begins");
+test("the core takes every event and decides every request as the spec does", async () => {
+	await check(property, 10_000, 500);
+});
+
+test("in doing so every rule of the spec takes effect", async () => {
+	const unseen = () => readSpec().rules.flatMap(({ name }) => (seen.has(name) ? [] : [name]));
+	// With which every sequence begins.
+	const first = ["SessionStarts", "MeterIsAdded"];
+	// One sequence in 200 ends without the ledger.
+	for (let more = 0; more < 10 && unseen().length > first.length; more++) await check(property, 500);
+	assert.deepEqual(unseen(), first);
 });

@@ -1,7 +1,7 @@
 /** Shared limits that are set, raised and lifted while a run is under way, and after one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bash, calls, cli, endless, held, host, mark, node, type Reply, text, times } from "../harness/index.ts";
+import { bash, calls, childCli, endless, held, host, mark, node, type Reply, text, times } from "../harness/index.ts";
 import { family, tireless } from "../company/subagents-family.ts";
 import { reply } from "../settings/status.ts";
 
@@ -31,7 +31,7 @@ test("a tree's limit that is set after a yes, a lower one or a raise is what all
 });
 
 /** A pi of its own. */
-const child = bash(`"${node}" "${cli}" --offline --no-session -p a < /dev/null`);
+const child = bash(`"${node}" "${childCli}" --offline --no-session -p a < /dev/null`);
 
 test("a limit that the root's command has set holds for its members too, in place of the one in the file", async (t) => {
 	for (const [scope, inFile, limit] of [

@@ -3,7 +3,20 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bash, cli, endless, held, host, mark, node, reloader, type Reply, text, times } from "../harness/index.ts";
+import {
+	bash,
+	childCli,
+	cli,
+	endless,
+	held,
+	host,
+	mark,
+	node,
+	reloader,
+	type Reply,
+	text,
+	times,
+} from "../harness/index.ts";
 import { family, tireless } from "../company/subagents-family.ts";
 
 const TREE = { PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_TREE_TURNS: "4" };
@@ -53,7 +66,7 @@ test("a pi that the person starts between two runs is in the tree of the last, u
 	await rpc.run("go");
 	const outputs: string[] = [];
 	for (const env of ["", "PI_TURN_LIMIT_ROOT="]) {
-		const command = `${env} "${node}" "${cli}" --offline --no-session -p hello < /dev/null`;
+		const command = `${env} "${node}" "${childCli}" --offline --no-session -p hello < /dev/null`;
 		outputs.push(((await rpc.send({ type: "bash", command })) as { output: string }).output);
 	}
 	const stopped = "pi-turn-limit: the tree's turn limit stopped this subagent before it gave an answer.\n";

@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { bash, type Call, calls, cli, endless, type Host, host, mark, node, text } from "../harness/index.ts";
+import { bash, type Call, calls, childCli, cli, endless, type Host, host, mark, node, text } from "../harness/index.ts";
 import { answersAfter, family, handed, tireless } from "../company/subagents-family.ts";
 
 /** A pi of its own. */
 function child(task: string, env = ""): Call {
-	return bash(`${env} "${node}" "${cli}" --offline --no-session -p "${task}" < /dev/null`);
+	return bash(`${env} "${node}" "${childCli}" --offline --no-session -p "${task}" < /dev/null`);
 }
 
 function commandOf({ args }: Call): string {
@@ -98,7 +98,7 @@ test("each prompt begins a tree; a run that an extension starts goes on in the s
 
 test("a prompt of a member refills its own round and not the tree", async (t) => {
 	const env = tree(6, { PI_MAX_TURNS: "2" });
-	const twice = bash(`"${node}" "${cli}" --offline --no-session -p a b < /dev/null`);
+	const twice = bash(`"${node}" "${childCli}" --offline --no-session -p a b < /dev/null`);
 	const pi = await family(t, { starts: [twice, twice], child: tireless, env, args: ["--turn-limit", "50"] });
 	await pi.print("go");
 	assert.equal(pi.model.turns.length, 6);
