@@ -126,6 +126,11 @@ describe("a subagent", () => {
 		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], parent().PI_TURN_LIMIT_ROOT);
 	});
 
+	test("may be one of any run of its parent", async (t) => {
+		const { pi } = await child(t, parent({ run: "12" }));
+		assert.equal(isMember(pi), true);
+	});
+
 	for (const [who, variable] of [
 		["a variable of a process that ended long ago", { pid: 4_190_000, start: "1" }],
 		["a variable of an earlier process with the same number", { start: "1" }],
@@ -339,6 +344,9 @@ describe("a subagent", () => {
 		["embeds pi", { isPi: false }],
 		["is run by node and embeds pi", { isPi: true, title: "node" }],
 		["is run by bun and embeds pi", { isPi: true, title: "/usr/bin/bun x" }],
+		["is called pi and embeds pi", { isPi: false, title: "pi" }],
+		["is called pi-hole and embeds pi", { isPi: true, title: "pi-hole" }],
+		["is called tapi and embeds pi", { isPi: true, title: "tapi" }],
 	] as [string, InsideOptions & { title?: string }][]) {
 		test(`a program that ${what} has roots only, and no variable`, async (t) => {
 			const { title, ...more } = options;
