@@ -18,6 +18,8 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 	const folder = mkdtempSync(join(tmpdir(), "pi-suite-"));
 	const started = Date.now();
 	let [passed, failed] = [0, 0];
+	/** What tests let through to standard error: worth a look where one fails. */
+	let written = "";
 	try {
 		const found = globSync([...patterns], { cwd: root }).toSorted();
 		console.log(`${name}: ${found.length} files`);
@@ -36,12 +38,13 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 			const why = String(error.cause).replace(/^/gm, "    ");
 			console.error(`✖ ${name}: ${relative(root, file)}: ${test}\n${why}\n`);
 		});
-		results.on("test:stderr", ({ message }) => process.stderr.write(message));
+		results.on("test:stderr", ({ message }) => (written += message));
 		await results.resume().toArray();
 	} finally {
 		rmSync(folder, { recursive: true });
 	}
 	const isGood = failed === 0 && passed > 0;
+	if (!isGood) process.stderr.write(written);
 	const seconds = Math.round((Date.now() - started) / 1000);
 	console.log(`${isGood ? "✔" : "✖"} ${name}, ${seconds} s:\n${passed} passed, ${failed} failed`);
 	return isGood;
