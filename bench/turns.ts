@@ -101,7 +101,8 @@ ${table(head, [
 				aim: `A turn costs less than ${ENOUGH} % of pi's own smallest turn`,
 				measured: `${spread(realShare, 2)} %`,
 				isMet: median(realShare) < ENOUGH,
-				otherwise: "see Per turn below",
+				otherwise:
+					"the gate decides twice in a turn and charges in between; this model answers at once, a real one takes seconds",
 			},
 			{
 				aim: "That does not grow with the session (less than twice)",
