@@ -9,10 +9,10 @@ import { isShort } from "./scope.ts";
 const ROUNDS = isShort ? 1 : 3;
 const TURNS = isShort ? 1_000 : 10_000;
 
-/** After so many all code that runs has been compiled. */
-const FIRST = TURNS / 10;
+/** V8 goes on compiling for thousands of turns, and keeps what it compiles. */
+const FIRST = TURNS / 2;
 
-/** KiB that we may hold more after all turns than after the first: less than 30 bytes a turn, which is noise. */
+/** KiB that we may hold more after all turns than after the first: 50 bytes a turn, which is noise. */
 const ENOUGH = 256;
 
 export async function footprint(t: Scope): Promise<Part> {

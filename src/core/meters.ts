@@ -161,13 +161,12 @@ export type PerMeter<T> = Readonly<Record<MeterId, T>>;
 
 export const METER_IDS = Object.keys(METERS) as readonly MeterId[];
 
-const WIDTHS: readonly Scope[] = ["round", ...WIDER_SCOPES];
-
 /** The order in which limits are checked: a session's before those of its rounds. */
 const WIDEST_FIRST = METER_IDS.toSorted((a, b) => widthOf(b) - widthOf(a));
 
+/** A round, which is none of the wider scopes, has -1. */
 function widthOf(id: MeterId): number {
-	return WIDTHS.indexOf(kindOf(id).scope);
+	return (WIDER_SCOPES as readonly Scope[]).indexOf(kindOf(id).scope);
 }
 
 /** True if other agents spend of it too. The ledger counts it; the breaker has the last count that it reported. */

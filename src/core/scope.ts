@@ -2,15 +2,21 @@
 import type { Scope } from "./kind.ts";
 
 export interface ScopeWords {
-	readonly about: string;
 	/** Follows "spent" and "left": in this run. */
 	readonly in: string;
 	readonly for: string;
 }
 
+/** The scopes that only some meters have. */
+export type WiderScope = Exclude<Scope, "round">;
+
+interface WiderScopeWords extends ScopeWords {
+	readonly about: string;
+}
+
 /** From the narrowest. */
-export const SCOPES: Readonly<Record<Scope, ScopeWords>> = {
-	round: { about: "", in: "in this run", for: "for this run" },
+export const SCOPES: Readonly<Record<Scope, ScopeWords> & Record<WiderScope, WiderScopeWords>> = {
+	round: { in: "in this run", for: "for this run" },
 	session: {
 		about: "Everything that this session spends, over all its prompts and branches, also after it is resumed.",
 		in: "in this session",
@@ -32,8 +38,5 @@ export const SCOPES: Readonly<Record<Scope, ScopeWords>> = {
 		for: "for this fleet's budget",
 	},
 };
-
-/** The scopes that only some meters have. */
-export type WiderScope = Exclude<Scope, "round">;
 
 export const WIDER_SCOPES = Object.keys(SCOPES).filter((scope) => scope !== "round") as readonly WiderScope[];
