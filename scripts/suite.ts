@@ -18,14 +18,14 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 	const folder = mkdtempSync(join(tmpdir(), "pi-suite-"));
 	const started = Date.now();
 	let [passed, failed] = [0, 0];
-	/** What tests let through to standard error: worth a look where one fails. */
+	/** Output of tests on standard error; shown where one fails. */
 	let written = "";
 	try {
 		const found = globSync([...patterns], { cwd: root }).toSorted();
 		console.log(`${name}: ${found.length} files`);
 		const files = processesOf(found, folder);
 		process.chdir(root);
-		// Where pi keeps its own compiled code too.
+		// Pi keeps its own compiled code there too.
 		process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
 		// More than there are cores, because tests also wait.
 		const results = run({ files, concurrency: availableParallelism() + 2 });

@@ -1,4 +1,4 @@
-/** What a script reads: standard output, standard error, the exit code. */
+/** Standard output, standard error and the exit code: all that a script reads. */
 import { writeSync } from "node:fs";
 import { isBroken, PREFIX, stoppedByLimit } from "../core/outcome.ts";
 import type { Context } from "./host.ts";

@@ -14,7 +14,7 @@ const home = mkdtempSync(join(tmpdir(), "pi-start-"));
 after(() => rmSync(home, { recursive: true, force: true }));
 const env = { PATH: process.env["PATH"] ?? "", HOME: home, TMPDIR: home, TERM: "xterm-256color" };
 
-/** What is left behind. */
+/** Files that are left behind. */
 function left(): string[] {
 	return readdirSync(home).filter((name) => name.startsWith("pi-test-"));
 }
