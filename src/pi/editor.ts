@@ -26,7 +26,7 @@ export class Editor {
 		return this.#ui.getEditorText() !== "";
 	}
 
-	/** How many rows it takes. */
+	/** The rows that it takes. */
 	rows(width: number): number {
 		return this.#component?.render(width).length ?? 3;
 	}

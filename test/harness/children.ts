@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import { cli, type Started } from "./process.ts";
 import { agentDir, canReuse, Reused } from "./warm.ts";
 
-/** What an agent runs, as it runs pi's cli.js, to start another agent. */
+/** An agent starts another one with this file, in place of pi's cli.js. */
 export const childCli = canReuse ? join(import.meta.dirname, "child-pi.js") : cli;
 
-/** What `child-pi.js` says. */
+/** A message of `child-pi.js`. */
 interface Order {
 	readonly run?: Started;
 	readonly input?: string;
@@ -30,7 +30,7 @@ function serve(socket: Socket): void {
 	let child: Reused | undefined;
 	let end = (): unknown => undefined;
 	const say = (said: object): unknown => socket.write(`${JSON.stringify(said)}\n`);
-	// Whoever has started it may end it.
+	// The agent that has started it may end it.
 	socket.on("error", () => {}).on("close", () => void end());
 	createInterface({ input: socket }).on("line", (line) => {
 		const { run, input } = JSON.parse(line) as Order;

@@ -47,7 +47,7 @@ export interface InsideOptions extends Pick<
 	flags?: Record<string, string>;
 	/** A session that an earlier one has left. */
 	sessionManager?: SessionManager;
-	/** How it begins. Default: at pi's start. `unbound`: as `createAgentSession` gives it. */
+	/** The way it begins. Default: at pi's start. `unbound`: as `createAgentSession` gives it. */
 	begins?: "new" | "unbound";
 	/** false: the program that embeds pi is another one than pi itself, so that exit code and stderr are not ours. */
 	isPi?: boolean;
