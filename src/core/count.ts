@@ -1,6 +1,6 @@
 /** Counting: what a request adds to the meters, once the gate has admitted it. */
 import { isOfRound, spend } from "./limit.ts";
-import { type Call, concerns, type Gate, kindOf, METER_IDS, type MeterId, perMeter, perRunMeter } from "./meters.ts";
+import { type Call, concerns, type Gate, kindOf, METER_IDS, type MeterId, perMeter, RUN_METER_IDS } from "./meters.ts";
 import { type Finishing, type Run, type Running, type State, withMeter, withRun } from "./state.ts";
 import { extend, NO_STREAK, repetitions } from "./streak.ts";
 
@@ -45,13 +45,14 @@ export function count(state: State, gate: Gate, call: Call | undefined): State {
 }
 
 function addTo(spent: Run["spent"], before: State["meters"], after: State["meters"]): Run["spent"] {
-	const sum = perRunMeter((id) => {
+	const sum = { ...spent };
+	for (const id of RUN_METER_IDS) {
 		const { used } = after[id];
 		const more = used - before[id].used;
 		// Repetitions do not add up: a run has its longest streak.
-		return id === "repeats" && more > 0 ? Math.max(spent[id], used) : spent[id] + more;
-	});
-	return { ...spent, ...sum };
+		sum[id] = id === "repeats" && more > 0 ? Math.max(spent[id], used) : spent[id] + more;
+	}
+	return sum;
 }
 
 /** The state in which `call` is one more in a row; the meter tells how many like it were before. */

@@ -180,7 +180,7 @@ export function restart(state: State, id: MeterId): State {
 /** The limit that keeps the request from passing, the widest scope first. */
 function reached(state: State, run: Run, gate: Gate, call?: Call): MeterId | undefined {
 	const isChecked = (id: MeterId): boolean => isBarred(run) || isCheckedFor(state, id, gate, call);
-	return OWN.find((id) => isChecked(id) && !run.passes.includes(id) && isReached(state.meters[id]));
+	return OWN.find((id) => isReached(state.meters[id]) && !run.passes.includes(id) && isChecked(id));
 }
 
 /** After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at. */

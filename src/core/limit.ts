@@ -64,8 +64,8 @@ export function spend(meters: PerMeter<Meter>, ids: readonly MeterId[], by: numb
 }
 
 /** N means N: the request after the N-th meets the gate. */
-export function isReached(meter: Meter): boolean {
-	return meter.used >= toNumber(bound(meter));
+export function isReached({ limit, used, extra }: Meter): boolean {
+	return limit.max !== "unlimited" && used >= limit.max + extra;
 }
 
 export function read(meter: Meter): Reading {
@@ -128,8 +128,8 @@ export function isOfRound(id: MeterId): boolean {
  * for calls, which a wrap-up cannot save.
  */
 export function softLimit(id: MeterId, meter: Meter, grace: number): number | undefined {
-	const max = toNumber(bound(meter));
-	if (max === Infinity || max < 2 || grace < 1) return undefined;
+	const max = bound(meter);
+	if (max === "unlimited" || max < 2 || grace < 1) return undefined;
 	const { known, gates } = kindOf(id);
 	if (known === "after") return Math.ceil(max * 0.9);
 	return gates.includes("turn") ? Math.max(1, max - grace) : undefined;

@@ -28,9 +28,12 @@ const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
 
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
 export function chargeOf(usage: Usage | null | undefined): Partial<Record<UsageId, number>> | undefined {
-	const amounts = USAGE_IDS.map((id) => [id, Math.round(CHARGES[id].amount(usage ?? {}))] as const);
-	const known = amounts.filter(([, amount]) => Number.isSafeInteger(amount) && amount > 0);
-	return known.length === 0 ? undefined : Object.fromEntries(known);
+	let known: Partial<Record<UsageId, number>> | undefined;
+	for (const id of USAGE_IDS) {
+		const amount = Math.round(CHARGES[id].amount(usage ?? {}));
+		if (Number.isSafeInteger(amount) && amount > 0) known = { ...known, [id]: amount };
+	}
+	return known;
 }
 
 /** Sums up the entries of a session, for the meters that count over all of it. */
