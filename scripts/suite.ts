@@ -1,9 +1,10 @@
 /** Runs test files, several in one process: each process pays for its start, and again for the first pi that it starts. */
-import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 
 const root = dirname(import.meta.dirname);
 
@@ -15,7 +16,9 @@ const GROUPS = 11;
 
 /** Runs the tests; names those that fail and says why, and the sum in one line. Gives whether all have passed. */
 export async function passes(name: string, patterns: readonly string[]): Promise<boolean> {
-	const folder = mkdtempSync(join(tmpdir(), "pi-suite-"));
+	// In the project, so that the extension finds its packages.
+	mkdirSync(join(root, ".hosts"), { recursive: true });
+	const folder = mkdtempSync(join(root, ".hosts/suite-"));
 	const started = Date.now();
 	let [passed, failed] = [0, 0];
 	/** Output of tests on standard error; shown where one fails. */
@@ -25,6 +28,7 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 		console.log(`${name}: ${found.length} files`);
 		const files = processesOf(found, folder);
 		process.chdir(root);
+		process.env["PI_TEST_EXTENSION"] ??= await bundled(folder);
 		// Pi keeps its own compiled code there too.
 		process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
 		// More than there are cores, because tests also wait.
@@ -48,6 +52,16 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 	const seconds = Math.round((Date.now() - started) / 1000);
 	console.log(`${isGood ? "✔" : "✖"} ${name}, ${seconds} s:\n${passed} passed, ${failed} failed`);
 	return isGood;
+}
+
+/** The extension as a few modules: pi compiles them like the sources, and loads them in a fifth of the time. */
+async function bundled(folder: string): Promise<string> {
+	const outdir = join(folder, "pi-turn-limit");
+	await build({
+		...{ absWorkingDir: root, entryPoints: ["pi-turn-limit/index.ts"], outdir, outExtension: { ".js": ".ts" } },
+		...{ bundle: true, splitting: true, packages: "external", platform: "node", format: "esm", target: "node22.19" },
+	});
+	return outdir;
 }
 
 /** One module per process. Neighbours, which take about as long, go to different processes. */

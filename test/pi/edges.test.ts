@@ -253,7 +253,7 @@ test("a session that cannot be read runs nothing, and a script is told why", asy
 			const entries = sessionManager.getEntries.bind(sessionManager);
 			sessionManager.getEntries = () => {
 				// Pi reads them too.
-				if (new Error().stack?.includes("limits.ts")) throw new Error("the session cannot be read");
+				if (new Error().stack?.includes("resumedState")) throw new Error("the session cannot be read");
 				return entries();
 			};
 		});
