@@ -42,7 +42,7 @@ const property = fc.property(setup, commands, ({ attended, isMember, events }, c
 });
 
 test("the core takes every event and decides every request as the spec does", async () => {
-	await check(property, 10_000, 500);
+	await check(property, 10_000, 250);
 });
 
 test("in doing so every rule of the spec takes effect", async () => {
@@ -50,6 +50,6 @@ test("in doing so every rule of the spec takes effect", async () => {
 	// With which every sequence begins.
 	const first = ["SessionStarts", "MeterIsAdded"];
 	// One sequence in 200 ends without the ledger.
-	for (let more = 0; more < 10 && unseen().length > first.length; more++) await check(property, 500);
+	for (let more = 0; more < 20 && unseen().length > first.length; more++) await check(property, 250);
 	assert.deepEqual(unseen(), first);
 });

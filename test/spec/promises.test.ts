@@ -49,7 +49,7 @@ function promise(
 			});
 			holds(moments);
 		});
-		await check(property, 1_000, 250);
+		await check(property, 1_000, 100);
 	});
 }
 
@@ -834,5 +834,5 @@ test("LateTriggersChangeNothing: an input that no rule accepts leaves the very s
 			assert.deepEqual(effects, []);
 		}
 	});
-	await check(property, 1_000, 250);
+	await check(property, 1_000, 100);
 });

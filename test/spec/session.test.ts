@@ -147,7 +147,7 @@ test("a real session shows what the spec says", async () => {
 	const property = fc.asyncProperty(setup, sequence(40), async ({ attended, events }, script) => {
 		await compare(attended, events, script);
 	});
-	await check(property, 220, 100);
+	await check(property, 220, 50);
 });
 
 /** A turn with one call, always the same, that spends some of a meter. */
