@@ -7,6 +7,7 @@ import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
+import { personsSessions } from "../history/person.ts";
 
 /** `/review` starts a run, as extensions' commands do. */
 function reviews(pi: ExtensionAPI): void {
@@ -172,8 +173,10 @@ describe("/turn-limit advise", () => {
 		test(how, async (t) => {
 			const followed = new Followed(t);
 			const pi = await inside(t, { person: () => false });
+			const left = clocks(t);
 			await pi.run(`/turn-limit advise${args}`);
 			assert.equal(pi.notifications.length, 1);
+			assert.equal(left(), 0);
 			assert.equal(pi.notifications[0]?.type, "info");
 			assert.match(pi.notifications[0].message, expected);
 			assert.equal(followed.stdout, "");
@@ -200,19 +203,86 @@ describe("/turn-limit advise", () => {
 		fg: (colour: string, words: string) => `<${colour}>${words}`,
 	} as unknown as ExtensionUIContext["theme"];
 
+	/** Gives how many of the clocks that look after the session were left running. */
+	function clocks(t: TestContext): () => number {
+		const [set, cleared] = [t.mock.method(globalThis, "setInterval"), t.mock.method(globalThis, "clearInterval")];
+		const isLeft = (clock: unknown): boolean => !cleared.mock.calls.some(({ arguments: [gone] }) => gone === clock);
+		return () => set.mock.calls.filter(({ arguments: [, ms], result }) => ms === 250 && isLeft(result)).length;
+	}
+
 	test("in the terminal is painted and as wide as the screen, and its progress is shown and goes", async (t) => {
-		const progress: (string | undefined)[] = [];
-		const setStatus = (_key: string, words: string | undefined): void => void progress.push(words);
+		const progress: unknown[] = [];
+		const setStatus = (...shown: unknown[]): void => void progress.push(shown);
 		const keys = new Keys();
 		const ui = { ...keys.ui, theme, setStatus };
-		const pi = await inside(t, { person: () => false, ui, mode: "tui", env, files: sessions() });
-		await pi.run("/turn-limit advise");
-		const message = pi.notifications[0]?.message ?? "";
-		assert.match(message, /<accent>Your prompts/);
-		for (const colour of ["accent", "muted", "dim"]) assert.ok(message.includes(`<${colour}>`), colour);
-		assert.equal(progress.at(-1), undefined);
+		const files = Object.fromEntries(Object.entries(personsSessions()).slice(0, 20));
+		const pi = await inside(t, { person: () => false, ui, mode: "tui", env, files });
+		const left = clocks(t);
+		const columns = Object.getOwnPropertyDescriptor(process.stdout, "columns") ?? { configurable: true };
+		t.after(() => Object.defineProperty(process.stdout, "columns", columns));
+		for (const [width, shown] of [
+			[80, /^<accent>7 turns \(now\) .*\n(.*\n)*<success>15 turns \(suggested\) /m],
+			[79, /^<accent>7 turns\* .*\n(.*\n)*<success>15 turns\+ /m],
+		] as const) {
+			Object.defineProperty(process.stdout, "columns", { value: width, configurable: true });
+			await pi.run("/turn-limit advise");
+			const message = pi.notifications.at(-1)?.message ?? "";
+			assert.match(message, shown);
+			for (const part of [/^<accent>Your prompts$/m, /^<dim>limit /m, / 6–10 <muted>█/, / 11–15 <warning>█/])
+				assert.match(message, part);
+		}
+		assert.deepEqual(progress[0], ["turn-limit", "Reading sessions: 0 of 20. Escape stops it."]);
+		assert.deepEqual(progress.at(-1), ["turn-limit", undefined]);
 		assert.equal(keys.listeners.size, 1, "only the one for slash commands");
+		assert.equal(left(), 0);
 	});
+
+	test("tells its progress in whole percents, and goes on while the session is there", async (t) => {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		t.after(() => t.mock.timers.reset());
+		const keys = new Keys();
+		const progress: (string | undefined)[] = [];
+		const setStatus = (_key: string, words: string | undefined): void => {
+			progress.push(words);
+			keys.press("\x1b");
+			t.mock.timers.tick(250);
+		};
+		const pi = await inside(t, { person: () => false, ui: { ...keys.ui, setStatus }, files: sessions(150) });
+		await pi.run("/turn-limit advise");
+		assert.equal(progress.length, 102);
+		assert.deepEqual(
+			progress.slice(0, 3),
+			[0, 2, 3].map((n) => `Reading sessions: ${n} of 150.`),
+		);
+		assert.deepEqual(progress.slice(-2), ["Reading sessions: 150 of 150.", undefined]);
+		assert.match(pi.notifications[0]?.message ?? "", /^Your prompts/);
+	});
+
+	test("ends without a word when the session is left", async (t) => {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		t.after(() => t.mock.timers.reset());
+		const progress: unknown[] = [];
+		const setStatus = (_key: string, words: string | undefined): void => {
+			if (progress.push(words) > 1) return;
+			pi.session.dispose();
+			t.mock.timers.tick(250);
+		};
+		const pi: Inside = await inside(t, { person: () => false, ui: { setStatus }, files: sessions(2) });
+		await pi.run("/turn-limit advise");
+		assert.deepEqual([progress, pi.notifications, pi.errors], [["Reading sessions: 0 of 2."], [], []]);
+	});
+
+	for (const thrown of [new Error("broken"), "broken"]) {
+		test(`says why it has failed with ${typeof thrown}`, async (t) => {
+			const setStatus = (_key: string, words: string | undefined): void => {
+				// eslint-disable-next-line @typescript-eslint/only-throw-error -- a client's code may do it
+				if (words !== undefined) throw thrown;
+			};
+			const pi = await inside(t, { person: () => false, ui: { setStatus }, files: sessions() });
+			await pi.run("/turn-limit advise");
+			assert.deepEqual(pi.notifications, [{ message: "advise: broken", type: "error" }]);
+		});
+	}
 
 	test("in the terminal stops at Escape, which it keeps to itself, and at no other key", async (t) => {
 		const keys = new Keys();
