@@ -14,8 +14,8 @@ export class SlashCommands {
 	}
 
 	/** `isAsking`: a question of ours is open, which takes the Enter. */
-	watch({ hasUI, mode, ui }: Context, isAsking: () => boolean): void {
-		if (!hasUI || mode !== "tui") return;
+	watch({ mode, ui }: Context, isAsking: () => boolean): void {
+		if (mode !== "tui") return;
 		this.stop = ui.onTerminalInput((data) => {
 			if (ENTER.test(data) && !isAsking() && this.#isCommand(ui.getEditorText())) this.#isEntered = true;
 			return undefined;

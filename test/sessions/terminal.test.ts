@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless } from "../harness/model.ts";
+import { endless, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { personsSessions } from "../history/person.ts";
 
@@ -64,7 +64,7 @@ describe("a slash command of another extension", () => {
 		});
 	}
 
-	for (const typed of ["/review the tests", "  /review", "/review\nall of it"]) {
+	for (const typed of ["/review the tests", "  /review", "/review\nall of it", "/rvw"]) {
 		test(`is one also as ${JSON.stringify(typed)}`, async (t) => {
 			assert.equal(await after(t, typed, "\r"), 2);
 		});
@@ -79,6 +79,9 @@ describe("a slash command of another extension", () => {
 		["a slash alone", "/", "\r"],
 		["a command of nobody", "/nothing", "\r"],
 		["our own command", "/turn-limit 3", "\r"],
+		["a name with letters in another order", "/wr", "\r"],
+		["a name with more letters", "/reviews", "\r"],
+		["a part of a name, which pi does not complete before a blank", "/rvw it", "\r"],
 	] as const) {
 		test(`does not refill after ${what}`, async (t) => {
 			assert.equal(await after(t, typed, key), 0);
@@ -96,6 +99,19 @@ describe("a slash command of another extension", () => {
 			);
 		};
 		assert.equal(await after(t, "/review", "\r", { extensions: [template, reviews] }), 0);
+	});
+
+	test("in the editor of an open question does not refill: the question takes the Enter", async (t) => {
+		const keys = new Keys();
+		keys.text = "/review";
+		const person = (_asked: unknown, n: number): boolean => keys.press("\r").length > 0 && n === 1;
+		const model = (_request: unknown, n: number) => (n === 3 ? text("done") : noop);
+		const terminal = { person, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+		const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 3);
+		await starting(pi, "/review");
+		assert.equal(pi.model.requests.length, 4);
 	});
 
 	test("refills one run, not the next one", async (t) => {
