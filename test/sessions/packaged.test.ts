@@ -9,8 +9,10 @@ import { inside } from "../harness/inside.ts";
 /** The extension's file has another time from now on, and holds this when it is imported again. */
 function update(t: TestContext, time: number | undefined, source: string): void {
 	const { statSync } = fs;
-	const stat = t.mock.method(fs, "statSync", ((path: string | URL, options: object) =>
-		String(path).endsWith("/packaged.ts") ? time && { mtimeMs: time } : statSync(path, options)) as typeof statSync);
+	const stat = t.mock.method(fs, "statSync", ((path: string | URL, options: object) => {
+		if (!String(path).endsWith("/packaged.ts")) return statSync(path, options);
+		return time === undefined ? statSync("gone", options) : { mtimeMs: time };
+	}) as typeof statSync);
 	syncBuiltinESMExports();
 	const hooks = registerHooks({
 		load: (url, context, next) =>

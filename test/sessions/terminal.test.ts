@@ -11,9 +11,7 @@ import { personsSessions } from "../history/person.ts";
 
 /** `/review` starts a run, as extensions' commands do. */
 function reviews(pi: ExtensionAPI): void {
-	const handler = () => Promise.resolve(pi.sendUserMessage("review it"));
-	pi.registerCommand("review", { handler });
-	pi.registerCommand("turn-limits", { handler });
+	pi.registerCommand("review", { handler: () => Promise.resolve(pi.sendUserMessage("review it")) });
 }
 
 /** A terminal whose keys the test presses. */
@@ -79,6 +77,7 @@ describe("a slash command of another extension", () => {
 		["a slash alone", "/", "\r"],
 		["a command of nobody", "/nothing", "\r"],
 		["our own command", "/turn-limit 3", "\r"],
+		["a part of our own command", "/turn-l", "\r"],
 		["a name with letters in another order", "/wr", "\r"],
 		["a name with more letters", "/reviews", "\r"],
 		["a part of a name, which pi does not complete before a blank", "/rvw it", "\r"],
@@ -88,8 +87,11 @@ describe("a slash command of another extension", () => {
 		});
 	}
 
-	test("that begins like ours is another one's", async (t) => {
-		assert.equal(await after(t, "/turn-limits", "\r"), 2);
+	test("that begins like ours is another one's, and ours is not", async (t) => {
+		const alike = (pi: ExtensionAPI): void => pi.registerCommand("turn-limits", { handler: () => Promise.resolve() });
+		const extensions = [installed, reviews, alike];
+		assert.equal(await after(t, "/turn-limits", "\r", { extensions }), 2);
+		assert.equal(await after(t, "/turn-limit", "\r", { extensions }), 0);
 	});
 
 	test("of a prompt template or a skill is pi's own, and no extension's", async (t) => {
