@@ -62,7 +62,7 @@ describe("what an earlier process has set", () => {
 		const kept = new Kept(t).remember({ maxTurns: 3 });
 		kept.load(false);
 		kept.settings.set("maxTurns", 9, kept.context);
-		assert.equal(kept.of("maxTurns"), "9 (/turn-limit)");
+		assert.deepEqual([kept.of("maxTurns"), kept.of("maxRepeats")], ["9 (/turn-limit)", "10 (default)"]);
 	});
 
 	test("stands with a person between flags and the other places", (t) => {
@@ -72,6 +72,13 @@ describe("what an earlier process has set", () => {
 		assert.deepEqual(kept.load(true), []);
 		const shown = (["maxTurns", "maxToolCalls", "grace"] as const).map((key) => kept.of(key));
 		assert.deepEqual(shown, ["2 (flag)", "3 (/turn-limit)", "4 (start)"]);
+	});
+
+	test("stands in for a flag that is bad, which is told once", (t) => {
+		const kept = new Kept(t, { places: [place("flag", { maxTurns: -1 })] }).remember({ maxTurns: 3 });
+		assert.deepEqual(kept.load(true), [
+			"flag: expected a whole number from 0, or unlimited, got -1. Using 3 (/turn-limit).",
+		]);
 	});
 
 	test("is told where it is looser and where it is damaged, also when the person goes back in the session", (t) => {
@@ -97,11 +104,21 @@ describe("what is set in this process", () => {
 		kept.settings.set("maxTurns", 8, kept.context);
 		kept.settings.set("maxToolCalls", 9, kept.context);
 		kept.session.appendCustomEntry("other", { version: 1, values: { maxTurns: 50 } });
-		kept.settings.recall(kept.context);
+		kept.session.appendCustomMessageEntry("turn-limit", "words", true);
+		assert.deepEqual(kept.settings.recall(kept.context), []);
 		assert.deepEqual([kept.of("maxTurns"), kept.of("maxToolCalls")], ["8 (/turn-limit)", "9 (/turn-limit)"]);
 		kept.session.branch(kept.session.getEntries()[0]?.id ?? "");
 		kept.settings.recall(kept.context);
 		assert.deepEqual([kept.of("maxTurns"), kept.of("maxToolCalls")], ["8 (/turn-limit)", "4 (flag)"]);
+	});
+
+	test("counts as set by an earlier one where somebody has changed its entry", (t) => {
+		const kept = new Kept(t, { places: [place("flag", { maxTurns: 4 })] });
+		kept.load(true);
+		kept.settings.set("maxTurns", 8, kept.context);
+		Object.assign(kept.session.getEntries()[0] ?? {}, { data: { version: 1, values: { maxTurns: 50 } } });
+		kept.settings.recall(kept.context);
+		assert.equal(kept.of("maxTurns"), "4 (flag)");
 	});
 
 	test("overrules the limit of the other places, which the agents of the tree learn", (t) => {
@@ -119,7 +136,7 @@ describe("what is set in this process", () => {
 });
 
 describe("the root's limits", () => {
-	const root = { limits: { "tree.maxTurns": 7, "tree.maxCost": 2 }, overruled: {} };
+	const root = { limits: { "tree.maxTurns": 7, "tree.maxCost": 2, "budget.maxTurns": 3 }, overruled: {} };
 
 	test("count where they are lower, and as long as nobody gives others", (t) => {
 		const kept = new Kept(t, { places: [place("start", { "tree.maxTurns": 9, "tree.maxCost": 1 })] });
@@ -128,6 +145,7 @@ describe("the root's limits", () => {
 			assert.deepEqual([kept.of("tree.maxTurns"), kept.of("tree.maxCost")], ["7 (the root)", "1000000 (start)"]);
 			kept.load(attended);
 		}
+		assert.equal(kept.of("budget.maxTurns"), "unlimited (default)");
 	});
 
 	test("count where a command of the root has overruled the one that is read here, and not a command's", (t) => {
@@ -165,7 +183,7 @@ describe("a fleet's budget", () => {
 		const places = [place("start", { maxTurns: 4 })];
 		const settings = new Preferences(pi, { rank: "program", places, budget: { kind: "budget", budget } });
 		assert.deepEqual([settings.current.maxTurns.value, settings.current.maxRepeats.value], [4, "unlimited"]);
-		assert.equal(settings.budget, budget);
+		assert.deepEqual([settings.budget, settings.current.grace.value], [budget, 2]);
 		settings.attend(true);
 		assert.deepEqual([settings.current["budget.maxTurns"].value, settings.current.grace.value], [5, 0]);
 	});

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import type * as advice from "../../src/pi/advice.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
@@ -171,6 +172,7 @@ describe("/turn-limit advise", () => {
 				["cost", 2],
 			],
 		);
+		assert.ok(advice.whatIf.every(({ limit }) => limit > 0));
 		assert.equal(advice.prompts, 1);
 	});
 
@@ -280,14 +282,19 @@ describe("/turn-limit advise", () => {
 		t.mock.timers.enable({ apis: ["setInterval"] });
 		t.after(() => t.mock.timers.reset());
 		const progress: unknown[] = [];
+		const stop = t.mock.method(AbortController.prototype, "abort");
+		let stops = 0;
 		const setStatus = (_key: string, words: string | undefined): void => {
 			if (progress.push(words) > 1) return;
 			pi.session.dispose();
+			stop.mock.resetCalls();
 			t.mock.timers.tick(250);
+			stops = stop.mock.callCount();
 		};
 		const pi: Inside = await inside(t, { person: () => false, ui: { setStatus }, files: sessions(2) });
 		await pi.run("/turn-limit advise");
-		assert.deepEqual([progress, pi.notifications, pi.errors], [["Reading sessions: 0 of 2."], [], []]);
+		assert.deepEqual([progress, stops], [["Reading sessions: 0 of 2."], 1]);
+		assert.deepEqual([pi.notifications, pi.errors], [[], []]);
 	});
 
 	for (const thrown of [new Error("broken"), "broken"]) {
@@ -305,11 +312,9 @@ describe("/turn-limit advise", () => {
 	test("in the terminal stops at Escape, which it keeps to itself, and at no other key", async (t) => {
 		const keys = new Keys();
 		const progress: (string | undefined)[] = [];
+		const kept: unknown[] = [];
 		const setStatus = (_key: string, words: string | undefined): void => {
-			progress.push(words);
-			assert.ok(keys.press("x").every((result) => result === undefined));
-			const results = keys.press("\x1b");
-			assert.deepEqual(results.at(-1), { consume: true });
+			if (progress.push(words) === 1) for (const key of ["x", "\x1b"]) kept.push(keys.press(key).at(-1));
 		};
 		const pi = await inside(t, {
 			person: () => false,
@@ -318,6 +323,7 @@ describe("/turn-limit advise", () => {
 			files: sessions(30),
 		});
 		await pi.run("/turn-limit advise");
+		assert.deepEqual(kept, [undefined, { consume: true }]);
 		assert.deepEqual(pi.notifications, [{ message: "advise: stopped.", type: "info" }]);
 		assert.match(progress[0] ?? "", /^Reading sessions: 0 of 30\. Escape stops it\.$/);
 	});
@@ -346,6 +352,18 @@ describe("/turn-limit advise", () => {
 		const folder = join(pi.folder, "sessions/a  b");
 		await pi.run(`/turn-limit   advise   --json  --session-dir "${folder}" `);
 		assert.equal((JSON.parse(followed.stdout) as { prompts: number }).prompts, 1);
+	});
+
+	let copies = 0;
+
+	test("loads what it reads with once, also where two begin together", async () => {
+		const copy = `../../src/pi/advice.ts?${++copies}`;
+		const { advise } = (await import(copy)) as typeof advice;
+		const said: string[] = [];
+		const session = { display: { say: (words: string) => said.push(words) } };
+		const begin = () => advise(session as never, "--days soon", {} as never);
+		await Promise.all([begin(), begin()]);
+		assert.deepEqual(said, Array(2).fill('--days: expected a number above 0, got "soon".'));
 	});
 
 	/** Session files of a sandbox, each with a prompt and its answer. */
