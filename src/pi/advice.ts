@@ -47,10 +47,9 @@ export async function advise(session: Session, args: string, ctx: Context): Prom
 			signal: stopping.signal,
 			onProgress: progressIn(ctx),
 		});
-		if (orDisposed(ctx) === DISPOSED) return;
 		const text = json ? JSON.stringify(advice) : draw(history, advice, session, ctx);
-		if (ctx.hasUI || !options.print) display.say(text, "info", ctx);
-		else options.print(`${text}\n`);
+		if (ctx.hasUI) display.say(text, "info", ctx);
+		else options.print?.(`${text}\n`);
 	} catch (error) {
 		if (orDisposed(ctx) === DISPOSED) return;
 		if (stopping.signal.aborted) display.say("advise: stopped.", "info", ctx);
@@ -102,7 +101,7 @@ function progressIn(ctx: Context): NonNullable<Options["onProgress"]> {
 	const how = ctx.mode === "tui" ? " Escape stops it." : "";
 	return ({ files, of }) => {
 		const percent = Math.floor((100 * files) / of);
-		if (percent === shown || orDisposed(ctx) === DISPOSED || !ctx.hasUI) return;
+		if (percent === shown || !ctx.hasUI) return;
 		shown = percent;
 		ctx.ui.setStatus(NAME, `Reading sessions: ${files} of ${of}.${how}`);
 	};

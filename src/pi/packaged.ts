@@ -20,7 +20,7 @@ function changedAt(): number | undefined {
 /** An update that cannot be loaded leaves us in charge: pi would run unguarded. */
 async function importAt(time: number | undefined): Promise<(pi: Pi) => unknown> {
 	try {
-		const updated = (await import(`${file.href}?${time ?? ""}`)) as { default: (pi: Pi) => unknown };
+		const updated = (await import(`${file.href}?${String(time)}`)) as { default: (pi: Pi) => unknown };
 		return updated.default;
 	} catch {
 		return extension;

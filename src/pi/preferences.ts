@@ -165,7 +165,7 @@ export class Preferences {
 		const { tightens, show, title } = settingOf(key);
 		const now = this.current[key].value;
 		const other = without[key];
-		if (now === other.value || tightens === undefined || tightens(now, other.value)) return [];
+		if (tightens === undefined || tightens(now, other.value)) return [];
 		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
 		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
 	}

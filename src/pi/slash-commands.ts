@@ -14,8 +14,8 @@ export class SlashCommands {
 	}
 
 	/** `isAsking`: a question of ours is open, which takes the Enter. */
-	watch({ hasUI, mode, ui }: Context, isAsking: () => boolean): void {
-		if (!hasUI || mode !== "tui") return;
+	watch({ mode, ui }: Context, isAsking: () => boolean): void {
+		if (mode !== "tui") return;
 		this.stop = ui.onTerminalInput((data) => {
 			if (ENTER.test(data) && !isAsking() && this.#isCommand(ui.getEditorText())) this.#isEntered = true;
 			return undefined;
@@ -31,8 +31,8 @@ export class SlashCommands {
 
 	/** Also if the name is not complete: Enter lets pi complete it with any name that has its letters in this order. */
 	#isCommand(text: string): boolean {
-		const [, name, rest] = /^\/(\S+)(\s*)/.exec(text.trimStart()) ?? [];
-		if (name === undefined || name === NAME) return false;
+		const [, name = NAME, rest] = /^\/(\S+)(\s*)/.exec(text.trimStart()) ?? [];
+		if (name === NAME) return false;
 		const isMeant = (command: string): boolean => command === name || (rest === "" && hasInOrder(command, name));
 		return this.#pi
 			.getCommands()

@@ -4,7 +4,6 @@ import { execFileSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { complete } from "../../src/pi/words.ts";
 import { bash, calls, endless, host, mark, reloader, root, text, type HostOptions } from "../harness/index.ts";
 import { during } from "../harness/scenes.ts";
 import { leaf, navigator, reply, run, status, turns, UNSET } from "../settings/status.ts";
@@ -420,17 +419,6 @@ test("+10 is refused when unlimited, and changes nothing", async (t) => {
 	assert.equal(await reply(rpc, "tools +10"), "Tool limit is unlimited; there is nothing to raise.");
 	assert.equal(await turns(rpc), "0 of ∞ turns | PI_MAX_TURNS");
 	assert.deepEqual(rpc.widgets(), []);
-});
-
-test("what begins a word is completed, and what is a command already is left alone", () => {
-	const offered = (typed: string): string[] => complete(typed)?.map(({ value }) => value) ?? [];
-	assert.deepEqual(offered("u"), ["unlimited"]);
-	assert.deepEqual(offered("tools U"), ["tools unlimited"]);
-	assert.deepEqual(offered("pol"), ["policy abort", "policy synthesize"]);
-	assert.deepEqual(offered("w"), ["wrap-up"]);
-	for (const typed of ["", "5", "2", "+1", "tools 2", "cost 2", "wrap-up", "unlimited", "nonsense"]) {
-		assert.equal(complete(typed), null, typed);
-	}
 });
 
 test("the terminal completes what can stand behind /turn-limit, and shows the status aligned", async (t) => {

@@ -14,6 +14,7 @@ import {
 	TuiMainScreen,
 } from "@earendil-works/pi-tui";
 import { choose, type Dialog, type DialogUI, type Options } from "../../src/pi/dialog.ts";
+import type * as loading from "../../src/pi/load-kit.ts";
 
 const dialog: Dialog = {
 	title: "Title",
@@ -500,4 +501,15 @@ describe("a list that fails", () => {
 		const seen = await screen.open({}, { ...screen.ui, custom: () => Promise.resolve(undefined as never) });
 		assert.deepEqual(seen.error, new Error("pi cannot show a dialog here."));
 	});
+});
+
+let copies = 0;
+
+test("pi's terminal library is there once somebody has loaded it", async () => {
+	const copy = `../../src/pi/load-kit.ts?${++copies}`;
+	const { loadKit, loadedKit } = (await import(copy)) as typeof loading;
+	assert.equal(loadedKit(), undefined);
+	const [kit, same] = await Promise.all([loadKit(), loadKit()]);
+	assert.equal(typeof kit.Input, "function");
+	assert.deepEqual([same, loadedKit()], [kit, kit]);
 });

@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import type * as advice from "../../src/pi/advice.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless } from "../harness/model.ts";
+import { endless, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
+import { personsSessions } from "../history/person.ts";
 
 /** `/review` starts a run, as extensions' commands do. */
 function reviews(pi: ExtensionAPI): void {
-	const handler = () => Promise.resolve(pi.sendUserMessage("review it"));
-	pi.registerCommand("review", { handler });
-	pi.registerCommand("turn-limits", { handler });
+	pi.registerCommand("review", { handler: () => Promise.resolve(pi.sendUserMessage("review it")) });
 }
 
 /** A terminal whose keys the test presses. */
@@ -63,7 +63,7 @@ describe("a slash command of another extension", () => {
 		});
 	}
 
-	for (const typed of ["/review the tests", "  /review", "/review\nall of it"]) {
+	for (const typed of ["/review the tests", "  /review", "/review\nall of it", "/rvw"]) {
 		test(`is one also as ${JSON.stringify(typed)}`, async (t) => {
 			assert.equal(await after(t, typed, "\r"), 2);
 		});
@@ -78,14 +78,21 @@ describe("a slash command of another extension", () => {
 		["a slash alone", "/", "\r"],
 		["a command of nobody", "/nothing", "\r"],
 		["our own command", "/turn-limit 3", "\r"],
+		["a part of our own command", "/turn-l", "\r"],
+		["a name with letters in another order", "/wr", "\r"],
+		["a name with more letters", "/reviews", "\r"],
+		["a part of a name, which pi does not complete before a blank", "/rvw it", "\r"],
 	] as const) {
 		test(`does not refill after ${what}`, async (t) => {
 			assert.equal(await after(t, typed, key), 0);
 		});
 	}
 
-	test("that begins like ours is another one's", async (t) => {
-		assert.equal(await after(t, "/turn-limits", "\r"), 2);
+	test("that begins like ours is another one's, and ours is not", async (t) => {
+		const alike = (pi: ExtensionAPI): void => pi.registerCommand("turn-limits", { handler: () => Promise.resolve() });
+		const extensions = [installed, reviews, alike];
+		assert.equal(await after(t, "/turn-limits", "\r", { extensions }), 2);
+		assert.equal(await after(t, "/turn-limit", "\r", { extensions }), 0);
 	});
 
 	test("of a prompt template or a skill is pi's own, and no extension's", async (t) => {
@@ -95,6 +102,19 @@ describe("a slash command of another extension", () => {
 			);
 		};
 		assert.equal(await after(t, "/review", "\r", { extensions: [template, reviews] }), 0);
+	});
+
+	test("in the editor of an open question does not refill: the question takes the Enter", async (t) => {
+		const keys = new Keys();
+		keys.text = "/review";
+		const person = (_asked: unknown, n: number): boolean => keys.press("\r").length > 0 && n === 1;
+		const model = (_request: unknown, n: number) => (n === 3 ? text("done") : noop);
+		const terminal = { person, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+		const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 3);
+		await starting(pi, "/review");
+		assert.equal(pi.model.requests.length, 4);
 	});
 
 	test("refills one run, not the next one", async (t) => {
@@ -152,6 +172,7 @@ describe("/turn-limit advise", () => {
 				["cost", 2],
 			],
 		);
+		assert.ok(advice.whatIf.every(({ limit }) => limit > 0));
 		assert.equal(advice.prompts, 1);
 	});
 
@@ -172,8 +193,10 @@ describe("/turn-limit advise", () => {
 		test(how, async (t) => {
 			const followed = new Followed(t);
 			const pi = await inside(t, { person: () => false });
+			const left = clocks(t);
 			await pi.run(`/turn-limit advise${args}`);
 			assert.equal(pi.notifications.length, 1);
+			assert.equal(left(), 0);
 			assert.equal(pi.notifications[0]?.type, "info");
 			assert.match(pi.notifications[0].message, expected);
 			assert.equal(followed.stdout, "");
@@ -200,28 +223,98 @@ describe("/turn-limit advise", () => {
 		fg: (colour: string, words: string) => `<${colour}>${words}`,
 	} as unknown as ExtensionUIContext["theme"];
 
+	/** Gives how many of the clocks that look after the session were left running. */
+	function clocks(t: TestContext): () => number {
+		const [set, cleared] = [t.mock.method(globalThis, "setInterval"), t.mock.method(globalThis, "clearInterval")];
+		const isLeft = (clock: unknown): boolean => !cleared.mock.calls.some(({ arguments: [gone] }) => gone === clock);
+		return () => set.mock.calls.filter(({ arguments: [, ms], result }) => ms === 250 && isLeft(result)).length;
+	}
+
 	test("in the terminal is painted and as wide as the screen, and its progress is shown and goes", async (t) => {
-		const progress: (string | undefined)[] = [];
-		const setStatus = (_key: string, words: string | undefined): void => void progress.push(words);
+		const progress: unknown[] = [];
+		const setStatus = (...shown: unknown[]): void => void progress.push(shown);
 		const keys = new Keys();
 		const ui = { ...keys.ui, theme, setStatus };
-		const pi = await inside(t, { person: () => false, ui, mode: "tui", env, files: sessions() });
-		await pi.run("/turn-limit advise");
-		const message = pi.notifications[0]?.message ?? "";
-		assert.match(message, /<accent>Your prompts/);
-		for (const colour of ["accent", "muted", "dim"]) assert.ok(message.includes(`<${colour}>`), colour);
-		assert.equal(progress.at(-1), undefined);
+		const files = Object.fromEntries(Object.entries(personsSessions()).slice(0, 20));
+		const pi = await inside(t, { person: () => false, ui, mode: "tui", env, files });
+		const left = clocks(t);
+		const columns = Object.getOwnPropertyDescriptor(process.stdout, "columns") ?? { configurable: true };
+		t.after(() => Object.defineProperty(process.stdout, "columns", columns));
+		for (const [width, shown] of [
+			[80, /^<accent>7 turns \(now\) .*\n(.*\n)*<success>15 turns \(suggested\) /m],
+			[79, /^<accent>7 turns\* .*\n(.*\n)*<success>15 turns\+ /m],
+		] as const) {
+			Object.defineProperty(process.stdout, "columns", { value: width, configurable: true });
+			await pi.run("/turn-limit advise");
+			const message = pi.notifications.at(-1)?.message ?? "";
+			assert.match(message, shown);
+			for (const part of [/^<accent>Your prompts$/m, /^<dim>limit /m, / 6–10 <muted>█/, / 11–15 <warning>█/])
+				assert.match(message, part);
+		}
+		assert.deepEqual(progress[0], ["turn-limit", "Reading sessions: 0 of 20. Escape stops it."]);
+		assert.deepEqual(progress.at(-1), ["turn-limit", undefined]);
 		assert.equal(keys.listeners.size, 1, "only the one for slash commands");
+		assert.equal(left(), 0);
 	});
 
-	test("in the terminal stops at Escape, which it keeps to itself, and at no other key", async (t) => {
+	test("tells its progress in whole percents, and goes on while the session is there", async (t) => {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		t.after(() => t.mock.timers.reset());
 		const keys = new Keys();
 		const progress: (string | undefined)[] = [];
 		const setStatus = (_key: string, words: string | undefined): void => {
 			progress.push(words);
-			assert.ok(keys.press("x").every((result) => result === undefined));
-			const results = keys.press("\x1b");
-			assert.deepEqual(results.at(-1), { consume: true });
+			keys.press("\x1b");
+			t.mock.timers.tick(250);
+		};
+		const pi = await inside(t, { person: () => false, ui: { ...keys.ui, setStatus }, files: sessions(150) });
+		await pi.run("/turn-limit advise");
+		assert.equal(progress.length, 102);
+		assert.deepEqual(
+			progress.slice(0, 3),
+			[0, 2, 3].map((n) => `Reading sessions: ${n} of 150.`),
+		);
+		assert.deepEqual(progress.slice(-2), ["Reading sessions: 150 of 150.", undefined]);
+		assert.match(pi.notifications[0]?.message ?? "", /^Your prompts/);
+	});
+
+	test("ends without a word when the session is left", async (t) => {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		t.after(() => t.mock.timers.reset());
+		const progress: unknown[] = [];
+		const stop = t.mock.method(AbortController.prototype, "abort");
+		let stops = 0;
+		const setStatus = (_key: string, words: string | undefined): void => {
+			if (progress.push(words) > 1) return;
+			pi.session.dispose();
+			stop.mock.resetCalls();
+			t.mock.timers.tick(250);
+			stops = stop.mock.callCount();
+		};
+		const pi: Inside = await inside(t, { person: () => false, ui: { setStatus }, files: sessions(2) });
+		await pi.run("/turn-limit advise");
+		assert.deepEqual([progress, stops], [["Reading sessions: 0 of 2."], 1]);
+		assert.deepEqual([pi.notifications, pi.errors], [[], []]);
+	});
+
+	for (const thrown of [new Error("broken"), "broken"]) {
+		test(`says why it has failed with ${typeof thrown}`, async (t) => {
+			const setStatus = (_key: string, words: string | undefined): void => {
+				// eslint-disable-next-line @typescript-eslint/only-throw-error -- a client's code may do it
+				if (words !== undefined) throw thrown;
+			};
+			const pi = await inside(t, { person: () => false, ui: { setStatus }, files: sessions() });
+			await pi.run("/turn-limit advise");
+			assert.deepEqual(pi.notifications, [{ message: "advise: broken", type: "error" }]);
+		});
+	}
+
+	test("in the terminal stops at Escape, which it keeps to itself, and at no other key", async (t) => {
+		const keys = new Keys();
+		const progress: (string | undefined)[] = [];
+		const kept: unknown[] = [];
+		const setStatus = (_key: string, words: string | undefined): void => {
+			if (progress.push(words) === 1) for (const key of ["x", "\x1b"]) kept.push(keys.press(key).at(-1));
 		};
 		const pi = await inside(t, {
 			person: () => false,
@@ -230,6 +323,7 @@ describe("/turn-limit advise", () => {
 			files: sessions(30),
 		});
 		await pi.run("/turn-limit advise");
+		assert.deepEqual(kept, [undefined, { consume: true }]);
 		assert.deepEqual(pi.notifications, [{ message: "advise: stopped.", type: "info" }]);
 		assert.match(progress[0] ?? "", /^Reading sessions: 0 of 30\. Escape stops it\.$/);
 	});
@@ -258,6 +352,18 @@ describe("/turn-limit advise", () => {
 		const folder = join(pi.folder, "sessions/a  b");
 		await pi.run(`/turn-limit   advise   --json  --session-dir "${folder}" `);
 		assert.equal((JSON.parse(followed.stdout) as { prompts: number }).prompts, 1);
+	});
+
+	let copies = 0;
+
+	test("loads what it reads with once, also where two begin together", async () => {
+		const copy = `../../src/pi/advice.ts?${++copies}`;
+		const { advise } = (await import(copy)) as typeof advice;
+		const said: string[] = [];
+		const session = { display: { say: (words: string) => said.push(words) } };
+		const begin = () => advise(session as never, "--days soon", {} as never);
+		await Promise.all([begin(), begin()]);
+		assert.deepEqual(said, Array(2).fill('--days: expected a number above 0, got "soon".'));
 	});
 
 	/** Session files of a sandbox, each with a prompt and its answer. */
