@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import {
@@ -105,18 +105,19 @@ class SessionRunner implements TestRunner {
 		});
 		const chosen = testFilter && new Set(testFilter);
 		const reaching = registered.filter(({ id }) => chosen?.has(id) ?? true);
-		const tests = await this.#run(this.#inOrder(reaching), true);
+		const tests = await this.#run(this.#inOrder(reaching, basename(activeMutant.fileName, ".ts")), true);
 		const { hitCount } = context;
 		delete context.activeMutant;
 		const tooOften = determineHitLimitReached(hitCount, hitLimit);
 		return toMutantRunResult(tooOften ?? { status: DryRunStatus.Complete, tests });
 	}
 
-	/** The quick killers, then all others by the time that they take. */
-	#inOrder(tests: readonly Registered[]): readonly Registered[] {
+	/** The quick killers, the tests of the source's name if nothing is known of any, then all others by the time that they take. */
+	#inOrder(tests: readonly Registered[], source: string): readonly Registered[] {
 		const took = ({ id }: Registered): number => this.#took.get(id) ?? 0;
 		const killers = this.#killers.flatMap((killer) => tests.filter((test) => test.id === killer && took(test) < QUICK));
-		return [...new Set([...killers, ...tests.toSorted((a, b) => took(a) - took(b))])];
+		const own = this.#took.size === 0 ? tests.filter(({ id }) => id.includes(`/${source}.test.ts`)) : [];
+		return [...new Set([...killers, ...own, ...tests.toSorted((a, b) => took(a) - took(b))])];
 	}
 
 	#load(): Promise<void> {
