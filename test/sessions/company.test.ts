@@ -10,7 +10,7 @@ import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.
 import installed from "../../src/pi/extension.ts";
 import { shared } from "../../src/pi/process-state.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { calls, endless, held, text, times } from "../harness/model.ts";
+import { calls, endless, fail, held, type Reply, text, thinks, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 
@@ -226,6 +226,60 @@ describe("a subagent", () => {
 		const { pi } = await child(t, parent(), { model, extensions: [installed, goesOn] });
 		assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
 		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["stop", undefined]);
+	});
+
+	describe("in its final pass", () => {
+		const env = { ...limit(1), PI_TURN_LIMIT_POLICY: "synthesize" };
+		const goesOn = (pi: ExtensionAPI): void => {
+			let left = 1;
+			pi.on("agent_end", () => {
+				if (left-- > 0) pi.sendUserMessage("go on", { deliverAs: "followUp" });
+			});
+		};
+		const went = "[pi-turn-limit: the subagent had come to its limit of turns.]";
+
+		for (const [what, model, expected] of [
+			["gives no answer", [noop, text(""), thinks("Hm.")], ["error", memberLine]],
+			["calls tools to the end", times(5, noop), ["error", memberLine]],
+			["meets a failure", [noop, fail(400, "No such model.")], ["error", `400: {"message":"No such model."} ${went}`]],
+		] as [string, Reply[], unknown[]][]) {
+			test(`that ${what} says so as a failure`, async (t) => {
+				const { pi } = await child(t, parent(), { model, env });
+				assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], expected);
+			});
+		}
+
+		for (const reply of [text(""), noop]) {
+			test(`repeats an answer that it gave before: ${Object.keys(reply).join()}`, async (t) => {
+				const model = [text("My report."), ...times(3, reply)];
+				const { pi } = await child(t, parent(), { model, env, extensions: [installed, goesOn] });
+				assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
+				assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["stop", undefined]);
+			});
+		}
+	});
+
+	/** Runs a subagent in the process of its parent; gives its answer as it is streamed. */
+	async function streamed(t: TestContext, options: InsideOptions): Promise<string> {
+		await inside(t, { ...endlessly, person: () => true });
+		const pi = await inside(t, options);
+		let answer = "";
+		pi.session.subscribe((event) => {
+			if (event.type !== "message_update") return;
+			const { assistantMessageEvent: part } = event;
+			if (part.type === "text_start") answer = "";
+			if (part.type === "text_delta") answer += part.delta;
+		});
+		await pi.run("go");
+		return answer;
+	}
+
+	test("in the same process says in the stream too that its answer may be partial", async (t) => {
+		assert.equal(await streamed(t, wrappingUp), `My report.\n\n${note}`);
+	});
+
+	test("in the same process that ends by itself does not say so in the stream", async (t) => {
+		assert.equal(await streamed(t, { ...wrappingUp, env: limit(9) }), "My report.");
 	});
 
 	test("in the same process as its parent is one, and leaves exit code and variable to it", async (t) => {

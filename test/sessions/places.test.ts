@@ -186,15 +186,27 @@ describe("/turn-limit", () => {
 	test("is back where the session was when the person goes back in its tree", async (t) => {
 		const pi = await inside(t, { ...attended, model: endless(text("done")) });
 		await pi.run("go");
-		const before = pi.session.sessionManager.getLeafId() ?? "";
+		const { sessionManager } = pi.session;
+		await pi.session.navigateTree(sessionManager.getBranch()[0]?.id ?? "", { summarize: false });
+		assert.equal(pi.widgets.at(-1), undefined);
+		await pi.run("go");
+		const before = sessionManager.getLeafId() ?? "";
 		await pi.run("/turn-limit 9");
-		const after = pi.session.sessionManager.getLeafId() ?? "";
+		const after = sessionManager.getLeafId() ?? "";
 		await pi.session.navigateTree(before, { summarize: false });
 		assert.match(await turns(pi), /1 of 25 turns +default$/);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/25");
 		await pi.session.navigateTree(after, { summarize: false });
 		assert.match(await turns(pi), /1 of 9 turns +\/turn-limit$/);
 		assert.deepEqual(warnings(pi), []);
+		sessionManager.branch(before);
+		const other = sessionManager.appendCustomEntry("turn-limit", {
+			version: 1,
+			values: { maxTurns: 50, policy: "synthesize" },
+		});
+		await pi.session.navigateTree(after, { summarize: false });
+		await pi.session.navigateTree(other, { summarize: false });
+		assert.match(warnings(pi).join(), /^Turn limit: 50, .*\nPolicy: synthesize, /);
 	});
 
 	test("of an earlier process holds with a person, who is told where it is looser", async (t) => {

@@ -231,6 +231,14 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
 		assert.deepEqual(waits, [1000]);
 		assert.equal(pi.model.requests.length, 2);
+		const actions: string[] = [];
+		for (const source of ["extension", "interactive", "extension"] as const)
+			actions.push((await pi.session.extensionRunner.emitInput("x", undefined, source)).action);
+		assert.deepEqual(
+			actions,
+			["handled", "continue", "continue"],
+			"the person's prompt, and what comes with it, is not dropped",
+		);
 	});
 });
 

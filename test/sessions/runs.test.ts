@@ -120,6 +120,27 @@ describe("who refills", () => {
 		});
 	}
 
+	test("the run that an extension starts after it does not either, whatever becomes of its words", async (t) => {
+		const slow = held(noop);
+		const rewords = (pi: ExtensionAPI): void => {
+			pi.on("input", ({ source, text }) =>
+				source === "extension" ? { action: "transform", text: `${text}!` } : undefined,
+			);
+		};
+		const { pi } = await guarded(
+			t,
+			{ turns: 3 },
+			{ model: [slow, text("done"), ...times(5, noop)], extensions: [starts, rewords] },
+		);
+		const run = pi.run("go");
+		await pi.model.arrival(1);
+		await pi.session.prompt("look left", { streamingBehavior: "steer" });
+		slow.release();
+		await run;
+		await starting(pi, "/by-prompt");
+		assert.equal(pi.model.requests.length, 3);
+	});
+
 	test("a message to start turns that another extension marks as custom does not, as on newer hosts", async (t) => {
 		const { pi, limit } = await guarded(t, { turns: 3 }, { model: [noop, text("done"), noop] });
 		await pi.run("go");
@@ -525,19 +546,21 @@ describe("failures and aborts", () => {
 		assert.equal(pi.model.requests.length, 3);
 	});
 
-	test("an abort while the question is open is an interruption", async (t) => {
-		const { pi, kinds } = await guarded(
-			t,
-			{ turns: 2 },
-			{ person: ({ signal }) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true))) },
-		);
-		const run = pi.run("go");
-		await pi.until("the question", () => pi.asked.length > 0);
-		await pi.session.abort();
-		await run;
-		assert.deepEqual(kinds(), ["interrupted"]);
-		assert.equal(pi.model.requests.length, 2);
-	});
+	for (const end of ["abort", "dispose"] as const) {
+		test(`a session that ends while the question is open was interrupted: ${end}`, async (t) => {
+			const { pi, kinds, heard } = await guarded(
+				t,
+				{ turns: 2 },
+				{ person: ({ signal }) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true))) },
+			);
+			void pi.session.prompt("go").catch(() => {});
+			await pi.until("the question", () => pi.asked.length > 0);
+			await pi.session[end]();
+			await heard;
+			assert.deepEqual(kinds(), ["interrupted"]);
+			assert.equal(pi.model.requests.length, 2);
+		});
+	}
 
 	for (const [when, model] of [
 		["before the model has answered", [noop, held(noop)]],
@@ -856,17 +879,43 @@ describe("amounts", () => {
 		assert.equal(limit.snapshot().cost.used, (first + summary + last) / 1e6);
 	});
 
-	test("a compaction that pi makes before a prompt is charged to that prompt, and one that the person makes is not", async (t) => {
-		const end: Reply = { ...text("done"), usage: { prompt: 9_000 } };
-		const { pi, limit } = await guarded(t, { cost: 9 }, { ...small, model: [noop, end, text("done"), text("done")] });
-		await pi.session.prompt("go");
-		const before = pi.model.summaries.length;
-		await pi.run("again");
-		const summaries = pi.model.summaries.length - before;
-		assert.equal(limit.snapshot().cost.used, 0.01 + 0.01 * summaries);
-		await pi.session.compact().catch(() => {});
-		await pi.run("and again");
-		assert.equal(limit.snapshot().cost.used, 0.01);
+	test("a compaction that pi makes before a prompt is charged to that prompt, once, and one that the person makes is not", async (t) => {
+		const model = (_request: unknown, n: number): Reply => (n === 1 ? full : text("done"));
+		const { pi, limit } = await guarded(t, { turns: 1, cost: 9 }, { ...small, model });
+		const spent: unknown[] = [];
+		for (const prompt of ["go", "again", "and again"]) {
+			await pi.run(prompt);
+			spent.push([limit.snapshot().cost.used, pi.model.summaries.length]);
+			if (prompt === "again") await pi.session.compact();
+		}
+		assert.deepEqual(spent, [
+			[0.095, 0],
+			[0.02, 1],
+			[0.01, 3],
+		]);
+	});
+
+	test("a compaction that the person makes after words that started no run is charged to the session at once", async (t) => {
+		const options = { ...small, extensions: [starts], model: [noop, text("done")] };
+		const { pi, limit } = await guarded(t, { sessionCost: 9 }, options);
+		await pi.run("go");
+		await pi.session.prompt("ping");
+		await pi.session.compact();
+		assert.equal(limit.snapshot().sessionCost.used, 0.01 * pi.model.requests.length);
+	});
+
+	test("a compaction in a run is charged to it before its next turn, also if a prompt has come meanwhile", async (t) => {
+		const slow = held(full);
+		const { pi } = await guarded(t, { cost: 0.1 }, { ...small, model: [slow, noop] });
+		const run = pi.run("go");
+		await pi.model.arrival(1);
+		await pi.session.extensionRunner.emit({ type: "input", text: "x", source: "interactive" } as never);
+		slow.release();
+		await run;
+		assert.deepEqual(
+			pi.model.requests.map(({ kind }) => kind),
+			["turn", "summary"],
+		);
 	});
 
 	describe("of a model without prices", () => {

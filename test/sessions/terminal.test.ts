@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless } from "../harness/model.ts";
+import { endless, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 
 /** `/review` starts a run, as extensions' commands do. */
@@ -107,6 +107,22 @@ describe("a slash command of another extension", () => {
 		assert.equal(pi.model.requests.length, 2);
 		await starting(pi, "/review");
 		assert.equal(pi.model.requests.length, 2);
+	});
+
+	test("is none whose Enter has answered the question", async (t) => {
+		const keys = new Keys();
+		const person = (_asked: unknown, n: number): boolean => {
+			keys.text = "/review";
+			keys.press("\r");
+			return n === 1;
+		};
+		const terminal = { person, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+		const model = [noop, noop, text("done"), noop, noop];
+		const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+		await pi.run("go");
+		await starting(pi, "/review");
+		assert.deepEqual([pi.asked.length, pi.model.requests.length], [2, 4]);
+		assert.deepEqual(pi.notifications, [], "the transcript shows the stop");
 	});
 
 	test("over rpc is nobody's keys", async (t) => {
