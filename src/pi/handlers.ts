@@ -109,18 +109,12 @@ export function handlersOf(session: Session): Handlers {
 				{ type: "tool_call_requested", call: { tool: toolName, input } },
 				ctx,
 			);
-			switch (decision) {
-				case "admit":
-					return undefined;
-				case "gone":
-					// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
-					return { block: true, reason: RELOADED };
-				case "refuse":
-				case "abort":
-					session.turn.hasRefused = true;
-					session.awaitTurnEnd();
-					return { block: true, reason: refusal(session.state) };
-			}
+			if (decision === "admit") return undefined;
+			// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
+			if (decision === "gone") return { block: true, reason: RELOADED };
+			session.turn.hasRefused = true;
+			session.awaitTurnEnd();
+			return { block: true, reason: refusal(session.state) };
 		},
 
 		tool_execution_end({ toolCallId, result }) {
@@ -200,19 +194,15 @@ export function handlersOf(session: Session): Handlers {
 
 	async function gateTurn(event: unknown, ctx: Context) {
 		const decision = await decisionAbout(session, { type: "turn_requested" }, ctx);
-		switch (decision) {
-			case "admit":
-				await beginTurn(session);
-				session.delivery.inject();
-				if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
-				return;
-			case "gone":
-				return await session.handover.forward("turn_start", event);
-			case "refuse":
-			case "abort":
-				session.turn.isRefused = true;
-				return await refuseTurn(session, ctx);
+		if (decision === "gone") return await session.handover.forward("turn_start", event);
+		if (decision !== "admit") {
+			session.turn.isRefused = true;
+			return await refuseTurn(session, ctx);
 		}
+		await beginTurn(session);
+		session.delivery.inject();
+		if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
+		return undefined;
 	}
 
 	async function entered(event: unknown, ctx: Context) {

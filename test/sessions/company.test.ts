@@ -43,6 +43,14 @@ describe("two copies in one session", () => {
 		assert.equal(pi.model.requests.length, 3 + 2);
 	});
 
+	test("both installed, in a script: the limit that is asked for is enforced, so the script runs", async (t) => {
+		const followed = new Followed(t);
+		const pi = await inside(t, { ...endlessly, extensions: [installed, installed] });
+		await pi.run("go");
+		assert.deepEqual([followed.exits, followed.stderr], [[], `pi-turn-limit: ${twice}\n`]);
+		assert.equal(pi.model.requests.length, 3);
+	});
+
 	for (const order of ["first", "second"]) {
 		test(`an installed one and a program's, which is loaded ${order}: the program's guards without a word`, async (t) => {
 			const { limit, outcomes } = programs({ turns: 2 });
@@ -94,6 +102,31 @@ describe("two copies in one session", () => {
 		const pi = await inside(t, { ...endlessly, extensions: [limit] });
 		await assert.rejects(limit.prompt({ prompt: (...args) => pi.session.prompt(...args) }, "go"), {
 			name: "LimitExceeded",
+		});
+	});
+});
+
+describe("a session that was disposed of", () => {
+	test("is not prompted through its limit", async (t) => {
+		const { limit } = programs({ turns: 2 });
+		const pi = await inside(t, { ...endlessly, extensions: [limit] });
+		await assert.rejects(limit.prompt(pi.session, "go"), { name: "LimitExceeded" });
+		pi.session.dispose();
+		await assert.rejects(limit.prompt(pi.session, "again"), /does not guard/);
+		assert.equal(pi.model.requests.length, 2);
+	});
+
+	test("has no turn after a prompt, and none after the first that calls a tool where a message has woken it", async (t) => {
+		const pi = await inside(t, { ...endlessly, extensions: [programs({ turns: 2 }).limit] });
+		pi.session.dispose();
+		await pi.session.prompt("go").catch(() => {});
+		assert.equal(pi.model.requests.length, 0);
+		const message = { customType: "wake-up", content: "wake up", display: true };
+		await pi.session.sendCustomMessage(message, { triggerTurn: true });
+		assert.equal(pi.model.requests.length, 1);
+		const call = { type: "tool_call", toolCallId: "1", toolName: "noop", input: {} } as const;
+		assert.deepEqual(await pi.session.extensionRunner.emitToolCall(call), {
+			...{ block: true, terminate: true, reason: "Not run: this session was disposed of." },
 		});
 	});
 });

@@ -76,6 +76,13 @@ describe("the place that counts", () => {
 		assert.match(await turns(pi), /0 of 25 turns +default$/);
 	});
 
+	test("is not a project's file for a budget, and the person learns it", async (t) => {
+		const budget = { at: "postgres://127.0.0.1:1/fleet", account: "team", maxTurns: 9 };
+		const pi = await inside(t, { ...attended, files: { [PROJECT]: { budget } } });
+		assert.deepEqual(warnings(pi), ["A project file cannot set a budget; ignoring budget in .pi/turn-limit.json."]);
+		assert.doesNotMatch((await status(pi)).join(), /budget/);
+	});
+
 	test("problems with the files are told, those of the user's first", async (t) => {
 		const files = { agentFiles: { [FILE]: { maxTurns: 5, turns: 1 } }, files: { [PROJECT]: "{ broken" } };
 		const [warning = ""] = warnings(await inside(t, { ...attended, ...files }));

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, fail, type Reply, type Request, text } from "../harness/model.ts";
@@ -290,6 +291,18 @@ describe("a pi that is too old", () => {
 		assert.deepEqual(followed.exits, []);
 		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
 		assert.equal(pi.model.requests.length, 1);
+	});
+
+	test("runs nothing under the limits of a program, which would not hold", async (t) => {
+		const pi = await inside(t, {
+			...old,
+			extensions: [ages, turnLimit({ turns: 3 })],
+			isPi: false,
+			person: () => false,
+		});
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
 	});
 
 	test("answers /turn-limit with the reason why it does nothing", async (t) => {

@@ -243,16 +243,21 @@ describe("the wrap-up", () => {
 		};
 		const outcomes: Outcome[] = [];
 		const limit = turnLimit({ turns: 9, grace: 0, onOutcome: (outcome) => outcomes.push(outcome) });
-		const model = [noop, fail(529), noop, text("done")];
+		const slow = held(fail(529));
+		const model = [noop, slow, noop, text("done")];
 		const host = { pi: await inside(t, { model, isPi: false, extensions: [asks, limit], person: () => false }) };
-		await host.pi.run("go");
+		const run = host.pi.run("go");
+		await host.pi.model.arrival(2);
+		await host.pi.run("/turn-limit 10");
+		slow.release();
+		await run;
 		const words = "Begin nothing new.";
 		assert.deepEqual(seen(host.pi, words), [0, 1, 1, 1]);
 		assert.equal(host.pi.model.turns[1]?.last.includes(words), true);
 		assert.equal(host.pi.notifications[0]?.message, "The model will be told to wrap up with its next request.");
 		assert.deepEqual(
-			outcomes.map(({ kind, advised }) => [kind, advised]),
-			[["wrapped_up", true]],
+			outcomes.map(({ kind, advised, turns }) => [kind, advised, turns]),
+			[["wrapped_up", true, 3]],
 		);
 	});
 
