@@ -86,6 +86,14 @@ describe("/turn-limit", () => {
 		]);
 	});
 
+	test("is short in a narrow terminal", async (t) => {
+		const { columns } = process.stdout;
+		t.after(() => (process.stdout.columns = columns));
+		process.stdout.columns = 30;
+		const [status = ""] = await say(await start(t));
+		assert.match(status, /^info: turns: 0 of 25 \(default\)\n/);
+	});
+
 	test("explains its words", async (t) => {
 		const [help = ""] = await say(await start(t), "help");
 		assert.match(help, /^info: \/turn-limit +show meters, settings, the last run\n25 /);

@@ -89,11 +89,12 @@ describe("two copies in one session", () => {
 		const { limit } = programs({ turns: 2 });
 		const other = await inside(t, { ...endlessly, extensions: [limit] });
 		const pi = await inside(t, endlessly);
-		await assert.rejects(limit.prompt(pi.session, "go"), /does not guard/);
+		const bare = await inside(t, { ...endlessly, extensions: [] });
+		for (const { session } of [pi, bare]) await assert.rejects(limit.prompt(session, "go"), /does not guard/);
 		await assert.rejects(limit.prompt(other.session, "go"), { name: "LimitExceeded" });
 		await other.quit();
 		await assert.rejects(limit.prompt(other.session, "go"), /does not guard/);
-		assert.equal(pi.model.requests.length, 0);
+		assert.equal(pi.model.requests.length + bare.model.requests.length, 0);
 	});
 
 	test("a program's limit that no session has loaded yet may guard the first one", async (t) => {
@@ -309,6 +310,31 @@ describe("a subagent", () => {
 
 	test("in the same process says in the stream too that its answer may be partial", async (t) => {
 		assert.equal(await streamed(t, wrappingUp), `My report.\n\n${note}`);
+	});
+
+	/** Parts of a text that end while a subagent in the process of its parent answers, after `meanwhile`. */
+	async function endings(t: TestContext, env: Record<string, string>, meanwhile: string): Promise<unknown[]> {
+		await inside(t, { ...endlessly, person: () => true });
+		const slow = held(text("My report."));
+		const pi = await inside(t, { model: [noop, slow], env, person: () => true });
+		const run = pi.run("go");
+		await pi.model.arrival(2);
+		await pi.run(`/turn-limit ${meanwhile}`);
+		const parts = [{ type: "text_delta" }, { type: "text_end" }, { type: "text_end" }];
+		for (const assistantMessageEvent of parts)
+			await pi.session.extensionRunner.emit({ type: "message_update", assistantMessageEvent } as never);
+		slow.release();
+		await run;
+		return parts;
+	}
+
+	test("says so once where a text has several parts, and not where the limit was raised meanwhile", async (t) => {
+		const delta = `\n\n${note}`;
+		const once = [{ type: "text_delta" }, { type: "text_delta", delta }, { type: "text_end" }];
+		assert.deepEqual(await endings(t, wrappingUp.env, "tools 99"), once);
+		const env = { ...limit(1), PI_TURN_LIMIT_POLICY: "synthesize" };
+		const never = [{ type: "text_delta" }, { type: "text_end" }, { type: "text_end" }];
+		assert.deepEqual(await endings(t, env, "+5"), never);
 	});
 
 	test("in the same process that ends by itself does not say so in the stream", async (t) => {

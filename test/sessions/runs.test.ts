@@ -567,9 +567,9 @@ describe("failures and aborts", () => {
 		});
 	}
 
-	for (const [when, model] of [
-		["before the model has answered", [noop, held(noop)]],
-		["before a call has ended", [noop, calls({ name: "hang", args: {} })]],
+	for (const [when, model, event, costs] of [
+		["before the model has answered", [noop, held(noop)], "turn_start", 1],
+		["before a call has ended", [noop, calls({ name: "hang", args: {} })], "tool_execution_start", 2],
 	] as const) {
 		test(`a session that is disposed of ${when} was interrupted`, async (t) => {
 			const hangs = (pi: ExtensionAPI): void => {
@@ -588,12 +588,12 @@ describe("failures and aborts", () => {
 			);
 			void pi.session.prompt("go").catch(() => {});
 			await pi.model.arrival(2);
-			await setImmediate();
+			await pi.until(event, () => pi.events.filter(({ type }) => type === event).length === 2);
 			pi.session.dispose();
 			await heard;
 			assert.deepEqual(
-				outcomes.map(({ kind }) => kind),
-				["interrupted"],
+				outcomes.map(({ kind, cost }) => [kind, cost]),
+				[["interrupted", 0.01 * costs]],
 			);
 		});
 	}
@@ -633,6 +633,31 @@ describe("failures and aborts", () => {
 		assert.deepEqual(pi.notifications, [
 			{ message: "pi-turn-limit: failed and stopped the run: Error: broken on purpose", type: "error" },
 		]);
+		assert.equal((pi.last as { rawStopReason?: string } | undefined)?.rawStopReason, "pi-turn-limit: not requested");
+	});
+
+	test("a failure of ours while the question is open closes it, and the run stops", async (t) => {
+		const { pi, outcomes } = await guarded(
+			t,
+			{ turns: 1 },
+			{ person: ({ signal }) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true))) },
+		);
+		const run = pi.run("go");
+		await pi.until("the question", () => pi.asked.length > 0);
+		const call = { type: "tool_call", toolCallId: "1", toolName: "noop", input: {} } as const;
+		const broken = Object.defineProperty({ ...call }, "input", {
+			get: () => {
+				throw new Error("broken on purpose");
+			},
+		});
+		const result = await pi.session.extensionRunner.emitToolCall(broken);
+		assert.deepEqual(result, { block: true, reason: "Not run: this run is being stopped." });
+		await run;
+		assert.deepEqual(
+			outcomes.map((outcome) => "message" in outcome && outcome.message),
+			["Error: broken on purpose"],
+		);
+		assert.equal(pi.model.requests.length, 1);
 	});
 
 	test("a tool call for which we fail is not made, and the run stops", async (t) => {
@@ -711,6 +736,27 @@ describe("the stop", () => {
 		pi.notifications.length = 0;
 		await pi.run("and again");
 		assert.doesNotMatch(pi.notifications.at(-1)?.message ?? "", /queued/);
+	});
+
+	test("says nothing of queued messages in the terminal, which puts them into the editor", async (t) => {
+		const slow = held(noop);
+		const plain = (pi: ExtensionAPI): void => {
+			const registerEntryRenderer = (): never => {
+				throw new Error("This pi has none.");
+			};
+			installed(Object.assign(Object.create(pi) as ExtensionAPI, { registerEntryRenderer }));
+		};
+		const env = { PI_MAX_TURNS: "1" };
+		const pi = await inside(t, { model: [slow], env, mode: "tui", extensions: [plain], person: () => false });
+		const run = pi.run("go");
+		await pi.model.arrival(1);
+		await pi.session.prompt("look left", { streamingBehavior: "steer" });
+		slow.release();
+		await run;
+		assert.deepEqual(
+			pi.notifications.map(({ message }) => message),
+			["Agent aborted by user. Turn limit reached. Send a message to go on."],
+		);
 	});
 
 	test("comes before a compaction that is due also where the limit is lowered while a tool works", async (t) => {
@@ -825,6 +871,23 @@ test("a run that is refused after a reload has a reason too, though its line is 
 	await starting(pi, "/by-prompt");
 	assert.equal(pi.model.requests.length, 2);
 	assert.equal(typeof pi.last?.errorMessage, "string");
+});
+
+test("a refused run that waits ends with the session", async (t) => {
+	const { setTimeout: real } = globalThis;
+	let wait = (): void => {};
+	const waiting = new Promise<void>((resolve) => (wait = resolve));
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) =>
+		Reflect.apply(real, undefined, ms === 1000 ? [wait, 0] : [then, ms, ...args]),
+	);
+	const { pi } = await guarded(t, { turns: 1 }, { extensions: [starts] });
+	await pi.run("go");
+	await starting(pi, "/by-prompt");
+	const run = starting(pi, "/by-prompt");
+	await waiting;
+	await pi.quit();
+	await run;
+	assert.equal(pi.model.requests.length, 1);
 });
 
 describe("amounts", () => {
