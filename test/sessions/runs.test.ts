@@ -120,25 +120,27 @@ describe("who refills", () => {
 		});
 	}
 
-	test("the run that an extension starts after it does not either, whatever becomes of its words", async (t) => {
-		const slow = held(noop);
-		const rewords = (pi: ExtensionAPI): void => {
-			pi.on("input", ({ source, text }) =>
-				source === "extension" ? { action: "transform", text: `${text}!` } : undefined,
-			);
+	/** Rewords what comes from this source. */
+	function rewords(of: string) {
+		return (pi: ExtensionAPI): void => {
+			pi.on("input", ({ source, text }) => (source === of ? { action: "transform", text: `${text}!` } : undefined));
 		};
-		const { pi } = await guarded(
-			t,
-			{ turns: 3 },
-			{ model: [slow, text("done"), ...times(5, noop)], extensions: [starts, rewords] },
-		);
-		const run = pi.run("go");
-		await pi.model.arrival(1);
-		await pi.session.prompt("look left", { streamingBehavior: "steer" });
-		slow.release();
-		await run;
+	}
+
+	test("the run that an extension starts with other words than it sent does not after words that it has answered", async (t) => {
+		const model = [noop, text("done"), ...times(5, noop)];
+		const { pi } = await guarded(t, { turns: 3 }, { model, extensions: [starts, rewords("extension")] });
+		await pi.run("go");
+		await pi.session.prompt("ping");
 		await starting(pi, "/by-prompt");
 		assert.equal(pi.model.requests.length, 3);
+	});
+
+	test("a person's prompt with other words than were typed does", async (t) => {
+		const { pi } = await guarded(t, { turns: 2 }, { extensions: [rewords("interactive")] });
+		await pi.run("go");
+		await pi.run("again");
+		assert.equal(pi.model.requests.length, 4);
 	});
 
 	test("a message to start turns that another extension marks as custom does not, as on newer hosts", async (t) => {
