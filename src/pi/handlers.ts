@@ -124,22 +124,17 @@ export function handlersOf(session: Session): Handlers {
 
 		async turn_end(event, ctx): Promise<TurnEndEventResult | undefined> {
 			const { message, toolResults } = event;
-			if (message.role !== "assistant" || ["error", "aborted"].includes(message.stopReason)) return undefined;
-			if (ctx.signal?.aborted) {
-				await session.step({ type: "interrupted" }, ctx);
-				return undefined;
-			}
+			if (message.role !== "assistant" || message.stopReason === "error" || ctx.signal?.aborted) return undefined;
 			const { grace } = session.options;
 			if (grace) await session.step({ type: "grace_set", grace: session.display.use(readGrace(grace), ctx) }, ctx);
 			const isGoingOn = goesOn(event, session.turn.terminated);
-			const concluded = toolResults.length === 0 && finalTextIn(message) !== undefined;
+			const concluded = finalTextIn(message) !== undefined;
 			await session.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
 			// A tool can keep to itself that a call which it made was refused.
 			const isHidden = session.turn.hasRefused && !toolResults.some(isRefusal);
 			if (isHidden && isGoingOn) await session.step({ type: "message_lost" }, ctx);
 			const { mustGoOn } = session.turn;
 			const entries = session.delivery.takeEntries(isGoingOn && !isClosed(session.state));
-			if (entries.length === 0) return undefined;
 			return { entries: [...event.entries, ...entries], ...(mustGoOn ? { continue: true } : {}) };
 		},
 

@@ -263,6 +263,24 @@ describe("the wrap-up", () => {
 		);
 	});
 
+	for (const [what, reply] of [
+		["ends the run", text("done")],
+		["is stopped", noop],
+	] as const) {
+		test(`that came with the request of the turn that ${what} is not kept in the transcript`, async (t) => {
+			const asks = (pi: ExtensionAPI): void => {
+				pi.on("turn_start", async ({ turnIndex }) => {
+					if (turnIndex === 1) await host.pi.session.prompt("/turn-limit wrap-up");
+				});
+			};
+			const extensions = [asks, turnLimit({ turns: 2, grace: 0 })];
+			const host = { pi: await inside(t, { model: [noop, reply], isPi: false, extensions, person: () => false }) };
+			await host.pi.run("go");
+			assert.deepEqual(seen(host.pi, "Begin nothing new."), [0, 1]);
+			assert.equal(stored(host.pi, "Begin nothing new."), 0);
+		});
+	}
+
 	test("that was asked for and not delivered when the run ended does not reach the next one", async (t) => {
 		const slow = held(text("done"));
 		const { pi } = await guarded(t, { turns: 9 }, { model: [slow, text("done")], person: () => false });
@@ -374,9 +392,9 @@ describe("the final pass", () => {
 		const { pi } = await guarded(t, limits, { model, extensions: [hides] });
 		await pi.run("go");
 		assert.equal(pi.model.turns[2]?.last, finalPass({ meter: "toolCalls", limit: 1 }));
-		const { pi: open } = await guarded(t, limits, { model });
+		const { pi: open } = await guarded(t, limits, { model: [batch(2), text("My answer.")] });
 		await open.run("go");
-		assert.match(open.model.turns[2]?.last ?? "", /^Not run\. The budget/);
+		assert.match(open.model.turns[1]?.last ?? "", /^Not run\. The budget/);
 		assert.equal(seen(open, "The budget of tool calls").at(-1), 1);
 	});
 
