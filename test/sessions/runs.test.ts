@@ -465,6 +465,12 @@ describe("failures and aborts", () => {
 		);
 	});
 
+	test("a run whose last turn fails and is repeated has ended by itself", async (t) => {
+		const { pi, kinds } = await guarded(t, { turns: 9 }, { model: [fail(529), text("done")] });
+		await pi.run("go");
+		assert.deepEqual(kinds(), ["completed"]);
+	});
+
 	test("a turn that overflows the context and is repeated after a summary counts once", async (t) => {
 		const { pi, outcomes } = await guarded(t, { turns: 2 }, { ...small, model: [noop, overflow(), text("done")] });
 		await pi.run("go");
@@ -486,6 +492,24 @@ describe("failures and aborts", () => {
 		assert.deepEqual(
 			outcomes.map(({ kind, turns }) => [kind, turns]),
 			[["completed", 2]],
+		);
+	});
+
+	test("a request that another extension makes pi repeat after a failure for good is a turn of its own", async (t) => {
+		const goesOn = (pi: ExtensionAPI): void => {
+			let left = 9;
+			const goal = { type: "custom_message" as const, customType: "goal", content: "go on", display: true };
+			pi.on("agent_before_settle", ({ entries }) =>
+				left-- > 0 ? { entries: [...entries, goal], continue: true } : undefined,
+			);
+		};
+		const options = { model: endless(fail(400)), settings: { retry: { maxRetries: 0 } }, extensions: [goesOn] };
+		const { pi, outcomes } = await guarded(t, { turns: 3 }, options);
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 3);
+		assert.deepEqual(
+			outcomes.map(({ kind, turns }) => [kind, turns]),
+			[["exhausted", 3]],
 		);
 	});
 
@@ -544,18 +568,27 @@ describe("failures and aborts", () => {
 	});
 
 	/** A tool that aborts the run while it works. */
-	function suicidal(host: () => Inside) {
+	function suicidal(host: () => Inside, terminate = false) {
 		return (pi: ExtensionAPI): void => {
 			pi.registerTool({
 				...{ name: "abort", label: "abort", description: "", parameters: { type: "object", properties: {} } },
 				execute: async () => {
 					void host().session.abort();
 					await setImmediate();
-					return { content: [{ type: "text", text: "ok" }], details: {} };
+					return { content: [{ type: "text", text: "ok" }], details: {}, terminate };
 				},
 			});
 		};
 	}
+
+	test("an abort while a tool works that ends the run is an interruption", async (t) => {
+		const host: { pi?: Inside } = {};
+		const extensions = [suicidal(() => host.pi as Inside, true)];
+		const { pi, kinds } = await guarded(t, { turns: 2 }, { model: [calls({ name: "abort", args: {} })], extensions });
+		host.pi = pi;
+		await pi.run("go");
+		assert.deepEqual(kinds(), ["interrupted"]);
+	});
 
 	test("an abort while the last turn's tool works asks nothing", async (t) => {
 		const host: { pi?: Inside } = {};
@@ -817,6 +850,18 @@ describe("the stop", () => {
 		assert.deepEqual(pi.model.summaries, []);
 		await pi.session.compact();
 		assert.equal(pi.model.summaries.length, 1);
+	});
+
+	test("leaves a compaction alone that the person asks for while the question is open", async (t) => {
+		const results: unknown[] = [];
+		const person = async (): Promise<boolean> => {
+			for (const reason of ["manual", "threshold"])
+				results.push(await pi.session.extensionRunner.emit({ type: "session_before_compact", reason } as never));
+			return false;
+		};
+		const { pi } = await guarded(t, { turns: 1 }, { person });
+		await pi.run("go");
+		assert.deepEqual(results, [undefined, { cancel: true }]);
 	});
 
 	test("stops the warming of the cache while a question is open and after the stop, not before", async (t) => {

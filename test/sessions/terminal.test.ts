@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless, text } from "../harness/model.ts";
+import { endless, held, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 
 /** `/review` starts a run, as extensions' commands do. */
@@ -124,6 +124,27 @@ describe("a slash command of another extension", () => {
 		assert.deepEqual([pi.asked.length, pi.model.requests.length], [2, 4]);
 		assert.deepEqual(pi.notifications, [], "the transcript shows the stop");
 	});
+
+	for (const [what, reply, requests] of [
+		["was stopped does not refill the next one", noop, 2],
+		["ended by itself refills the next one", text("done"), 1 + 2],
+	] as const) {
+		test(`that a person enters in a run which ${what}`, async (t) => {
+			const keys = new Keys();
+			const slow = held(reply);
+			const terminal = { person: () => false, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+			const model = [slow, noop, noop, noop];
+			const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+			const run = pi.run("go");
+			await pi.model.arrival(1);
+			keys.text = "/review";
+			keys.press("\r");
+			slow.release();
+			await run;
+			await starting(pi, "/review");
+			assert.equal(pi.model.requests.length, requests);
+		});
+	}
 
 	test("over rpc is nobody's keys", async (t) => {
 		const keys = new Keys();
