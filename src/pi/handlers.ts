@@ -171,7 +171,6 @@ export function handlersOf(session: Session): Handlers {
 			session.clock.stop();
 			session.display.giveBack(session.delivery.discard(), ctx);
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
-			session.newTurn();
 			await session.shares?.endRun();
 			await session.step({ type: "settled" }, ctx);
 			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined)

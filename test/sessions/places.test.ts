@@ -124,6 +124,15 @@ describe("the user's file", () => {
 		assert.match(await turns(pi), /0 of 25 turns/);
 	});
 
+	test("with a budget that is wrong lets nothing run, and the person learns why, once", async (t) => {
+		const budget = { account: "team", maxTurns: 9 };
+		const pi = await inside(t, { ...attended, agentFiles: { [FILE]: { budget } } });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.equal(warnings(pi).length, 1);
+		assert.match(warnings(pi)[0] ?? "", /^budget\.at in turn-limit\.json: /);
+	});
+
 	test("a limit that has changed when pi reloads is told, once", async (t) => {
 		const pi = await inside(t, { ...attended, agentFiles: { [FILE]: { maxTurns: 5 } } });
 		assert.deepEqual(warnings(pi), []);

@@ -734,12 +734,18 @@ describe("failures and aborts", () => {
 
 describe("the stop", () => {
 	test("is told to the person, and the widget counts and goes", async (t) => {
-		const { pi } = await guarded(t, { turns: 2 }, { person: () => false });
+		const atRequests: unknown[] = [];
+		const model = (): Reply => {
+			atRequests.push(pi.widgets.at(-1));
+			return noop;
+		};
+		const { pi } = await guarded(t, { turns: 2 }, { person: () => false, model });
 		await pi.run("go");
 		assert.deepEqual(pi.notifications, [
 			{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "info" },
 		]);
-		assert.deepEqual(pi.widgets, ["Turns: 1/2", "Turns: 2/2", undefined]);
+		assert.deepEqual(atRequests, ["Turns: 1/2", "Turns: 2/2"]);
+		assert.deepEqual(pi.widgets, [...atRequests, undefined]);
 	});
 
 	test("after a question about both meters resets each with its own yes, and the widget shows it before the second", async (t) => {
