@@ -45,10 +45,10 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			session.question = ask(ctx, question, askTimeout.value, bell.value);
 			const { answer, guidance } = await session.question.reply;
 			session.clock.run();
-			// A command, or the end of the session, may have answered it.
-			if (session.handover.isOver || session.state.phase.name !== "asking") return;
+			// A command, or the end of the session, may have answered it. The end of the run reports an abort.
+			if (session.handover.isOver || session.state.phase.name !== "asking" || ctx.signal?.aborted) return;
 			if (guidance !== undefined) session.delivery.post(guidance, GUIDANCE);
-			await session.step(ctx.signal?.aborted ? { type: "interrupted" } : { type: "answered", answer }, ctx);
+			await session.step({ type: "answered", answer }, ctx);
 			session.awaitTurnEnd();
 			return;
 		}
