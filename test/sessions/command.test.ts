@@ -116,11 +116,10 @@ describe("/turn-limit save", () => {
 	const read = ({ folder }: Inside): string => readFileSync(join(folder, FILE), "utf8");
 
 	test("writes what was set into the user's file and forgets it, and the next run's start is shown", async (t) => {
-		const pi = await start(t, { agentFiles: { [FILE]: { mine: [1] } } });
+		const pi = await start(t, { agentFiles: { [FILE]: { mine: [1], maxToolCalls: 8 } } });
 		for (const words of ["7", "grace 3"]) await say(pi, words);
-		const [said] = await say(pi, "save");
-		assert.equal(said, `info: Saved to ${join(pi.folder, FILE)}: maxTurns: 7, grace: 3.`);
-		assert.deepEqual(JSON.parse(read(pi)), { mine: [1], maxTurns: 7, grace: 3 });
+		assert.deepEqual(await say(pi, "save"), [`info: Saved to ${join(pi.folder, FILE)}: maxTurns: 7, grace: 3.`]);
+		assert.deepEqual(JSON.parse(read(pi)), { mine: [1], maxToolCalls: 8, maxTurns: 7, grace: 3 });
 		assert.match((await say(pi))[0] ?? "", /turns +0 of 7 turns +maxTurns in turn-limit\.json\n/);
 		assert.deepEqual(await say(pi, "save"), ["info: Nothing to save: /turn-limit has set nothing in this session."]);
 	});
@@ -153,9 +152,14 @@ describe("/turn-limit save", () => {
 		const { HOME } = process.env;
 		t.after(() => (process.env["HOME"] = HOME));
 		const pi = await start(t);
-		process.env["HOME"] = pi.folder;
-		await say(pi, "7");
-		assert.deepEqual(await say(pi, "save"), ["info: Saved to ~/turn-limit.json: maxTurns: 7."]);
+		for (const [home, shown] of [
+			[pi.folder, "~"],
+			[pi.folder.slice(0, -1), pi.folder],
+		] as const) {
+			process.env["HOME"] = home;
+			await say(pi, "7");
+			assert.deepEqual(await say(pi, "save"), [`info: Saved to ${shown}/turn-limit.json: maxTurns: 7.`]);
+		}
 	});
 
 	test("is refused where nobody is, in a subagent, and where a program has set the limits", async (t) => {

@@ -283,6 +283,27 @@ describe("a subagent", () => {
 			});
 		}
 
+		test("that is aborted says nothing of the limit", async (t) => {
+			const slow = held(text("My"));
+			const pi = await inside(t, { model: [noop, text(""), slow], env: { ...env, ...parent() } });
+			const run = pi.run("go");
+			await pi.model.arrival(3);
+			await pi.session.abort();
+			slow.release();
+			await run;
+			assert.equal(pi.last?.stopReason, "aborted");
+			assert.doesNotMatch(pi.last.errorMessage ?? "", /limit/);
+		});
+
+		test("that answers in its last turn without the note is left as it is", async (t) => {
+			const model = [noop, text(""), { ...thinks("Hm."), ...text("My report.") }];
+			const { pi } = await child(t, parent(), { model, env: { ...env, PI_TURN_LIMIT_PARTIAL_NOTE: "false" } });
+			assert.deepEqual(
+				pi.last?.content.map(({ type }) => type),
+				["thinking", "text"],
+			);
+		});
+
 		for (const reply of [text(""), noop]) {
 			test(`repeats an answer that it gave before: ${Object.keys(reply).join()}`, async (t) => {
 				const model = [text("My report."), ...times(3, reply)];

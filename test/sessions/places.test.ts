@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
+import { shared } from "../../src/pi/process-state.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
 import { SessionManager } from "../harness/pi.ts";
@@ -73,6 +74,7 @@ describe("the place that counts", () => {
 			files: { [PROJECT]: { maxTurns: 2 } },
 			extensions: [untrusted, installed],
 		});
+		assert.deepEqual(warnings(pi), []);
 		assert.match(await turns(pi), /0 of 25 turns +default$/);
 	});
 
@@ -148,6 +150,12 @@ describe("the user's file", () => {
 		await pi.session.reload();
 		assert.deepEqual(warnings(pi), []);
 	});
+});
+
+test("the address of a budget leaves the environment when pi loads us, before a tool can inherit it", async (t) => {
+	t.after(() => Reflect.deleteProperty(shared, "address"));
+	await inside(t, { env: { PI_TURN_LIMIT_BUDGET: "postgres://agent:secret@127.0.0.1:1/fleet" }, begins: "unbound" });
+	assert.doesNotMatch(process.env["PI_TURN_LIMIT_BUDGET"] ?? "", /secret/);
 });
 
 describe("flags", () => {

@@ -779,6 +779,14 @@ describe("the stop", () => {
 		assert.deepEqual(pi.model.turns[1]?.texts("tool"), ["ok", "ok", refused, refused]);
 	});
 
+	test("marks the reply that pi makes up for the refused turn, and no other, for the count of a session that goes on later", async (t) => {
+		const { pi } = await guarded(t, { turns: 3 }, { model: [noop, fail(529), noop, noop] });
+		await pi.run("go");
+		const replies = pi.session.messages.filter(({ role }) => role === "assistant") as { rawStopReason?: string }[];
+		const marked = replies.map(({ rawStopReason }) => rawStopReason === "pi-turn-limit: not requested");
+		assert.deepEqual(marked, [false, false, false, true]);
+	});
+
 	test("keeps queued messages for the next prompt and says so, once", async (t) => {
 		const slow = held(noop);
 		const { pi } = await guarded(t, { turns: 1 }, { model: [slow, text("a"), text("b"), noop], person: () => false });
