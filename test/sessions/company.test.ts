@@ -257,9 +257,10 @@ describe("a subagent", () => {
 			pi.on("agent_end", () => pi.sendUserMessage("go on", { deliverAs: "followUp" }));
 		};
 		const model = [text("My report. "), noop, noop];
-		const { pi } = await child(t, parent(), { model, extensions: [installed, goesOn] });
+		const { pi, followed } = await child(t, parent(), { model, extensions: [installed, goesOn] });
 		assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
 		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["stop", undefined]);
+		assert.deepEqual([followed.end(0), followed.stderr], [0, ""]);
 	});
 
 	describe("in its final pass", () => {
@@ -272,16 +273,26 @@ describe("a subagent", () => {
 		};
 		const went = "[pi-turn-limit: the subagent had come to its limit of turns.]";
 
-		for (const [what, model, expected] of [
-			["gives no answer", [noop, text(""), thinks("Hm.")], ["error", memberLine]],
-			["calls tools to the end", times(5, noop), ["error", memberLine]],
-			["meets a failure", [noop, fail(400, "No such model.")], ["error", `400: {"message":"No such model."} ${went}`]],
-		] as [string, Reply[], unknown[]][]) {
+		for (const [what, model, stops, expected] of [
+			["gives no answer", [noop, text(""), thinks("Hm.")], ["toolUse", "stop", "error"], memberLine],
+			["calls tools to the end", times(5, noop), ["toolUse", "toolUse", "toolUse", "error"], memberLine],
+			["fails", [noop, fail(400, "No such model.")], ["toolUse", "error"], `400: {"message":"No such model."} ${went}`],
+		] as [string, Reply[], string[], string][]) {
 			test(`that ${what} says so as a failure`, async (t) => {
 				const { pi } = await child(t, parent(), { model, env });
-				assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], expected);
+				const replies = pi.session.messages.filter((message) => message.role === "assistant");
+				assert.deepEqual(
+					replies.map(({ stopReason }) => stopReason),
+					stops,
+				);
+				assert.equal(pi.last?.errorMessage, expected);
 			});
 		}
+
+		test("and before it leaves a failure of the provider as it is", async (t) => {
+			const { pi } = await child(t, parent(), { model: [fail(400, "No such model.")], env });
+			assert.equal(pi.last?.errorMessage, '400: {"message":"No such model."}');
+		});
 
 		test("that is aborted says nothing of the limit", async (t) => {
 			const slow = held(text("My"));
