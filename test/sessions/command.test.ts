@@ -141,10 +141,13 @@ describe("/turn-limit save", () => {
 	test("says where a stronger place sets something else here, and what is wrong with the file now", async (t) => {
 		const pi = await start(t, { env: { PI_MAX_TURNS: "7", PI_TURN_LIMIT_COST: "2.50" } });
 		for (const words of ["50", "cost 2.5"]) await say(pi, words);
-		writeFileSync(join(pi.folder, FILE), '{ "turns": 1 }');
+		writeFileSync(join(pi.folder, FILE), '{ "turns": 1, "grace": -1 }');
 		const [said = "", ...more] = await say(pi, "save");
 		assert.match(said, /: maxTurns: 50, maxCost: 2\.5\.\nHere PI_MAX_TURNS is stronger: turn limit 7\.$/);
-		assert.match(more.join(), /^warning: turn-limit\.json: ignoring unknown keys: "turns"/);
+		assert.match(
+			more.join(),
+			/^warning: turn-limit\.json: ignoring unknown keys: "turns".*\ngrace in turn-limit\.json: /,
+		);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Cost: $0.00/$2.50");
 	});
 

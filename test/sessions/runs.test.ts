@@ -136,9 +136,10 @@ describe("who refills", () => {
 		assert.equal(pi.model.requests.length, 3);
 	});
 
-	test("a person's prompt with other words than were typed does", async (t) => {
-		const { pi } = await guarded(t, { turns: 2 }, { extensions: [rewords("interactive")] });
+	test("a person's prompt with other words than were typed does, also after words of an extension that started no run", async (t) => {
+		const { pi } = await guarded(t, { turns: 2 }, { extensions: [starts, rewords("interactive")] });
 		await pi.run("go");
+		await pi.session.sendUserMessage("ping");
 		await pi.run("again");
 		assert.equal(pi.model.requests.length, 4);
 	});
