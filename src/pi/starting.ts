@@ -64,7 +64,6 @@ export class Starting {
 	/** The run begins, so a prompt before it starts no other; true if a person's slash command started it. */
 	takeSlashCommand(): boolean {
 		this.isPersons = false;
-		this.#interjected.clear();
 		return this.#slashCommands.takeEntered();
 	}
 

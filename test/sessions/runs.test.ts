@@ -136,6 +136,18 @@ describe("who refills", () => {
 		assert.equal(pi.model.requests.length, 3);
 	});
 
+	test("a person's prompt does though an extension sends words before its run begins", async (t) => {
+		const interjects = (pi: ExtensionAPI): void => {
+			pi.on("input", async ({ source }) => {
+				if (source === "interactive") await host.pi.session.extensionRunner.emitInput("x", undefined, "extension");
+			});
+		};
+		const host = await guarded(t, { turns: 2 }, { extensions: [interjects] });
+		await host.pi.run("go");
+		await host.pi.run("again");
+		assert.equal(host.pi.model.requests.length, 4);
+	});
+
 	test("a person's prompt with other words than were typed does, also after words of an extension that started no run", async (t) => {
 		const { pi } = await guarded(t, { turns: 2 }, { extensions: [starts, rewords("interactive")] });
 		await pi.run("go");

@@ -6,11 +6,12 @@ import { resolve } from "../../src/settings/resolve.ts";
 import { defaults, type Key, KEYS } from "../../src/settings/settings.ts";
 import { Driver, type Given } from "../core/driver.ts";
 
-/** The status after one turn; all settings come from nowhere. */
-function shown(given: Given, keys: readonly Key[], room = Infinity): string[] {
+/** The status after one turn; no settings but the turns come from anywhere. */
+function shown(given: Given, keys: readonly Key[], room = Infinity, source = "default"): string[] {
 	const run = new Driver({ attended: true, ...given }).prompt();
 	run.turns(1);
-	return status(run.state, resolve([], [], defaults(true)).settings, room, keys).split("\n");
+	const settings = resolve([], [], defaults(true)).settings;
+	return status(run.state, { ...settings, maxTurns: { value: 25, source } }, room, keys).split("\n");
 }
 
 describe("the status", () => {
@@ -51,6 +52,7 @@ describe("the status", () => {
 		const narrow = ["turns: 1 of 25 (default)", "cost: $0.00 of ∞ (default)", "policy: abort (default)"];
 		assert.deepEqual(shown({}, keys, 30), wide);
 		assert.deepEqual(shown({}, keys, 29), narrow);
+		assert.equal(shown({}, keys, 30, "PI_MAX_TURNS")[1], narrow[1]);
 		assert.deepEqual(shown({}, keys, 25), [narrow[0], "cost: $0.00 of ∞", "  (default)", narrow[2]]);
 	});
 
@@ -70,6 +72,10 @@ test("a table's cells are aligned, and its lines end with a letter", () => {
 });
 
 describe("a text and another one behind it", () => {
+	test("fill each line", () => {
+		assert.deepEqual(fold("first", "(aaaa bbbbb cc dd)", 9), ["first", "  (aaaa", "  bbbbb", "  cc dd)"]);
+	});
+
 	for (const [room, lines] of [
 		[19, ["first (one two six)"]],
 		[18, ["first", "  (one two six)"]],
