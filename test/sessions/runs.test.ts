@@ -565,8 +565,8 @@ describe("failures and aborts", () => {
 	test("a failure at the start of a session does not leave it unguarded", async (t) => {
 		const breaks = (pi: ExtensionAPI): void => {
 			pi.on("session_start", (_event, ctx) => {
-				Object.assign(ctx, {
-					isProjectTrusted: () => {
+				Object.defineProperty(ctx, "cwd", {
+					get: () => {
 						throw new Error("broken on purpose");
 					},
 				});
@@ -578,6 +578,9 @@ describe("failures and aborts", () => {
 		assert.equal(pi.model.requests.length, 2);
 		assert.equal(pi.asked.length, 1);
 		assert.doesNotMatch(pi.notifications.map(({ message }) => message).join(), /twice/);
+		assert.deepEqual(pi.notifications[0], {
+			...{ message: "pi-turn-limit: failed and stopped the run: Error: broken on purpose", type: "warning" },
+		});
 	});
 
 	/** A tool that aborts the run while it works. */
@@ -629,7 +632,8 @@ describe("failures and aborts", () => {
 			await pi.session[end]();
 			await heard;
 			assert.deepEqual(kinds(), ["interrupted"]);
-			assert.equal(pi.model.requests.length, 2);
+			const ours = pi.errors.filter(({ extensionPath }) => extensionPath !== "<boundary>");
+			assert.deepEqual([pi.model.requests.length, ours], [2, []]);
 		});
 	}
 
