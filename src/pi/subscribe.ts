@@ -71,7 +71,7 @@ export class Subscription {
 		return this.#handlers[name]?.(event, ctx);
 	}
 
-	async #failed(error: unknown, name: string, ctx: Context): Promise<unknown> {
+	#failed(error: unknown, name: string, ctx: Context): unknown {
 		const session = this.#session;
 		// Disposed of meanwhile.
 		if (orDisposed(ctx) === DISPOSED) return undefined;

@@ -973,9 +973,9 @@ test("a refused run that waits ends with the session", async (t) => {
 	const { setTimeout: real } = globalThis;
 	let wait = (): void => {};
 	const waiting = new Promise<void>((resolve) => (wait = resolve));
-	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) =>
-		Reflect.apply(real, undefined, ms === 1000 ? [wait, 0] : [then, ms, ...args]),
-	);
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+		return Reflect.apply(real, undefined, ms === 1000 ? [wait, 0] : [then, ms, ...args]) as unknown;
+	});
 	const { pi } = await guarded(t, { turns: 1 }, { extensions: [starts] });
 	await pi.run("go");
 	await starting(pi, "/by-prompt");
