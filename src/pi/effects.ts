@@ -48,7 +48,8 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			// A command, or the end of the session, may have answered it.
 			if (session.handover.isOver || session.state.phase.name !== "asking") return;
 			if (guidance !== undefined) session.delivery.post(guidance, GUIDANCE);
-			await session.step(ctx.signal?.aborted ? { type: "interrupted" } : { type: "answered", answer }, ctx);
+			// The end of the run reports an abort.
+			if (!ctx.signal?.aborted) await session.step({ type: "answered", answer }, ctx);
 			session.awaitTurnEnd();
 			return;
 		}

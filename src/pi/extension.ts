@@ -30,7 +30,7 @@ export default function (pi: Pi): void {
 	});
 	new Session(pi, {
 		rank: "installed",
-		places: [fromEnvironment(process.env)],
+		places: [],
 		surroundings: (ctx) => surroundings(pi, ctx),
 		loadedFirst: () => registerFlags(pi),
 		log,

@@ -109,18 +109,12 @@ export function handlersOf(session: Session): Handlers {
 				{ type: "tool_call_requested", call: { tool: toolName, input } },
 				ctx,
 			);
-			switch (decision) {
-				case "admit":
-					return undefined;
-				case "gone":
-					// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
-					return { block: true, reason: RELOADED };
-				case "refuse":
-				case "abort":
-					session.turn.hasRefused = true;
-					session.awaitTurnEnd();
-					return { block: true, reason: refusal(session.state) };
-			}
+			if (decision === "admit") return undefined;
+			// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
+			if (decision === "gone") return { block: true, reason: RELOADED };
+			session.turn.hasRefused = true;
+			session.awaitTurnEnd();
+			return { block: true, reason: refusal(session.state) };
 		},
 
 		tool_execution_end({ toolCallId, result }) {
@@ -130,22 +124,17 @@ export function handlersOf(session: Session): Handlers {
 
 		async turn_end(event, ctx): Promise<TurnEndEventResult | undefined> {
 			const { message, toolResults } = event;
-			if (message.role !== "assistant" || ["error", "aborted"].includes(message.stopReason)) return undefined;
-			if (ctx.signal?.aborted) {
-				await session.step({ type: "interrupted" }, ctx);
-				return undefined;
-			}
+			if (message.role !== "assistant" || message.stopReason === "error" || ctx.signal?.aborted) return undefined;
 			const { grace } = session.options;
 			if (grace) await session.step({ type: "grace_set", grace: session.display.use(readGrace(grace), ctx) }, ctx);
 			const isGoingOn = goesOn(event, session.turn.terminated);
-			const concluded = toolResults.length === 0 && finalTextIn(message) !== undefined;
+			const concluded = finalTextIn(message) !== undefined;
 			await session.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
 			// A tool can keep to itself that a call which it made was refused.
 			const isHidden = session.turn.hasRefused && !toolResults.some(isRefusal);
 			if (isHidden && isGoingOn) await session.step({ type: "message_lost" }, ctx);
 			const { mustGoOn } = session.turn;
 			const entries = session.delivery.takeEntries(isGoingOn && !isClosed(session.state));
-			if (entries.length === 0) return undefined;
 			return { entries: [...event.entries, ...entries], ...(mustGoOn ? { continue: true } : {}) };
 		},
 
@@ -182,7 +171,6 @@ export function handlersOf(session: Session): Handlers {
 			session.clock.stop();
 			session.display.giveBack(session.delivery.discard(), ctx);
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
-			session.newTurn();
 			await session.shares?.endRun();
 			await session.step({ type: "settled" }, ctx);
 			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined)
@@ -200,19 +188,15 @@ export function handlersOf(session: Session): Handlers {
 
 	async function gateTurn(event: unknown, ctx: Context) {
 		const decision = await decisionAbout(session, { type: "turn_requested" }, ctx);
-		switch (decision) {
-			case "admit":
-				await beginTurn(session);
-				session.delivery.inject();
-				if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
-				return;
-			case "gone":
-				return await session.handover.forward("turn_start", event);
-			case "refuse":
-			case "abort":
-				session.turn.isRefused = true;
-				return await refuseTurn(session, ctx);
+		if (decision === "gone") return await session.handover.forward("turn_start", event);
+		if (decision !== "admit") {
+			session.turn.isRefused = true;
+			return await refuseTurn(session, ctx);
 		}
+		await beginTurn(session);
+		session.delivery.inject();
+		if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
+		return undefined;
 	}
 
 	async function entered(event: unknown, ctx: Context) {

@@ -38,7 +38,7 @@ function refusedMessage(session: Session, message: Assistant, ctx: Context): Ass
 	if (answer !== undefined && (session.role.isMember || ctx.mode === "print"))
 		return sayAgain(session, message, answer);
 	const line = phase.run.woken === undefined ? lineOf(session, outcomeBy(phase.run, phase.verdict)) : lastLine;
-	return line === undefined ? undefined : withReason(session, message, line);
+	return withReason(session, message, line);
 }
 
 /**
@@ -57,11 +57,12 @@ function unansweredMessage(session: Session, message: Assistant): Assistant | un
 	if (!isLastTurn(phase) || message.content.some(({ type }) => type === "toolCall")) return undefined;
 	if (telling.answer !== undefined) return sayAgain(session, message, telling.answer);
 	const line = lineOf(session, outcomeBy(phase.run, { kind: "exhausted", ...phase.trip }));
-	return line === undefined ? undefined : withReason(session, message, line);
+	return withReason(session, message, line);
 }
 
 /** Readers of a subagent's result know success and failure only, and take an aborted one for a success. */
-function withReason(session: Session, message: Assistant, line: string): Assistant {
+function withReason(session: Session, message: Assistant, line: string | undefined): Assistant | undefined {
+	if (line === undefined) return undefined;
 	session.telling.shownLine = line;
 	return { ...message, stopReason: session.role.isMember ? "error" : "aborted", errorMessage: line };
 }

@@ -9,6 +9,8 @@ export class Starting {
 	readonly #slashCommands: SlashCommands;
 	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
 	isPersons = false;
+	/** The prompt. */
+	#typed: string | undefined;
 	/** Prompts that other extensions have sent since then: the person does not start their runs. */
 	readonly #interjected = new Set<string>();
 	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
@@ -33,6 +35,7 @@ export class Starting {
 			return;
 		}
 		this.isPersons = true;
+		this.#typed = text;
 		this.#interjected.clear();
 		this.#owed = undefined;
 	}
@@ -50,7 +53,9 @@ export class Starting {
 	/** Pi is about to start a run; true, once, if it is the one that the person's prompt starts. */
 	takePrompt(event: Events["before_agent_start"]): boolean {
 		const isPrompt = (event as { messageType?: string }).messageType !== "custom";
-		if (isPrompt && this.#interjected.has(event.prompt)) return false;
+		// Pi, or another extension, can have changed the words of either; in doubt it is not the person's.
+		const isOthers = event.prompt !== this.#typed || this.#interjected.has(event.prompt);
+		if (isPrompt && this.#interjected.size > 0 && isOthers) return false;
 		const isPersons = this.isPersons && isPrompt;
 		this.isPersons = false;
 		return isPersons;
@@ -59,7 +64,6 @@ export class Starting {
 	/** The run begins, so a prompt before it starts no other; true if a person's slash command started it. */
 	takeSlashCommand(): boolean {
 		this.isPersons = false;
-		this.#interjected.clear();
 		return this.#slashCommands.takeEntered();
 	}
 

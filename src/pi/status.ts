@@ -32,13 +32,13 @@ export function table(rows: readonly (readonly string[])[]): readonly string[] {
 export function fold(first: string, second: string, room: number): readonly string[] {
 	const line = `${first} ${second}`;
 	if (line.length <= room) return [line];
-	const lines = [first];
+	const lines: string[] = [];
 	for (const word of second.split(" ")) {
-		const last = lines.length > 1 ? `${lines.at(-1)} ${word}` : "";
-		if (lines.length > 1 && last.length <= room) lines.splice(-1, 1, last);
+		const longer = `${lines.at(-1)} ${word}`;
+		if (lines.length > 0 && longer.length <= room) lines.splice(-1, 1, longer);
 		else lines.push(`  ${word}`);
 	}
-	return lines;
+	return [first, ...lines];
 }
 
 /** Between runs what the last one has spent, unless something was granted for the next. */

@@ -48,7 +48,7 @@ export class Subscription {
 	/** Handles an event of pi, also one that an earlier instance forwards. Returns a promise only if it has to wait. */
 	receive(name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
-		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) return this.#deadEnd(name);
+		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		try {
 			const handled = session.hasBegun ? this.#handle(name, event, ctx) : this.#begin(name, event, ctx);
 			return handled instanceof Promise ? handled.catch((error: unknown) => this.#failed(error, name, ctx)) : handled;
@@ -71,15 +71,10 @@ export class Subscription {
 		return this.#handlers[name]?.(event, ctx);
 	}
 
-	async #deadEnd(name: string): Promise<unknown> {
-		await this.#session.step({ type: "interrupted" }, DISPOSED);
-		return DEAD_END[name];
-	}
-
-	async #failed(error: unknown, name: string, ctx: Context): Promise<unknown> {
+	#failed(error: unknown, name: string, ctx: Context): unknown {
 		const session = this.#session;
 		// Disposed of meanwhile.
-		if (orDisposed(ctx) === DISPOSED) return await session.step({ type: "interrupted" }, DISPOSED);
+		if (orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		session.fail(error, name === "turn_start");
 		if (name === "tool_call") return { block: true, reason: refusal(session.state) };
 		ctx.abort();

@@ -1,4 +1,4 @@
-/** Sessions of a program that embeds pi: after their end, on a shared bus, and with one limit too many. */
+/** Sessions of a program that embeds pi: on a shared bus, and with one limit too many. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { host, mark, type Reply, type Request, text } from "../harness/index.ts";
@@ -6,41 +6,6 @@ import { embedded } from "./program.ts";
 
 /** 40 turns, so that a run which no limit stops ends all the same. */
 const long = (_request: Request, n: number): Reply => (n < 40 ? mark() : text("done"));
-
-test("a prompt to a session that was disposed of is refused before anything leaves", async (t) => {
-	const pi = await host(t, { model: long });
-	const ending = await embedded(pi, async ({ turnLimit, loader, open, ending }) => {
-		const limit = turnLimit({ turns: 2, grace: 0 });
-		const resources = loader([limit]);
-		await resources.reload();
-		const session = await open(resources);
-		await ending(limit.prompt(session, "go"));
-		session.dispose();
-		return await ending(limit.prompt(session, "again"));
-	});
-	assert.equal(pi.model.requests.length, 2);
-	assert.equal(ending[0], "Error");
-});
-
-test("sessions that were disposed of, one prompted without us and one woken by a message, have no turn beyond the limit", async (t) => {
-	const pi = await host(t, { model: long });
-	await embedded(pi, async ({ turnLimit, loader, open }) => {
-		const message = { customType: "wake-up", content: "wake up", display: true };
-		for (const isPrompted of [true, false]) {
-			const resources = loader([turnLimit({ turns: 2, grace: 0 })]);
-			await resources.reload();
-			const session = await open(resources);
-			session.dispose();
-			const run = isPrompted ? session.prompt("go") : session.sendCustomMessage(message, { triggerTurn: true });
-			await run.catch(() => {});
-		}
-		return null;
-	});
-	for (const words of ["go", "wake up"]) {
-		const turns = pi.model.turns.filter((request) => request.count(words) > 0).length;
-		assert.ok(turns <= 2, `${turns} requests after ${words}`);
-	}
-});
 
 test("a program that gives a session two limits is told so", async (t) => {
 	const pi = await host(t, { model: long });

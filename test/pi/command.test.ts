@@ -40,27 +40,6 @@ describe("/turn-limit save", () => {
 		assert.match(later, /session cost +\$0\.00 of \$20\.00, synthesize +session\.maxCost in turn-limit\.json/);
 	});
 
-	for (const [damage, content] of [
-		["is no JSON", "{ maxTurns: 3"],
-		["holds no object", "[]"],
-	] as const) {
-		test(`leaves a file alone that ${damage}, and what was set still applies`, async (t) => {
-			const { pi, said } = await saying(t, { agentFiles: { [FILE]: content } }, "50", "save", "");
-			assert.match(
-				said.find((line) => line.includes("Not saved")) ?? "",
-				/^error: Not saved, and nothing has changed: .*turn-limit\.json: /,
-			);
-			assert.equal(readFileSync(join(pi.agentDir, FILE), "utf8"), content);
-			assert.match(said.at(-1) ?? "", /turns +0 of 50 turns +\/turn-limit/);
-		});
-	}
-
-	test("says where a stronger place sets something else here", async (t) => {
-		const { said } = await saying(t, { env: { PI_MAX_TURNS: "7" } }, "50", "save", "");
-		assert.match(said[1] ?? "", /^Saved to .*: maxTurns: 50\.\nHere PI_MAX_TURNS is stronger: turn limit 7\.$/);
-		assert.match(said[2] ?? "", /turns +0 of 7 turns +PI_MAX_TURNS/);
-	});
-
 	test("is refused where nobody is", async (t) => {
 		const pi = await host(t, {});
 		const { stderr } = await pi.print("/turn-limit 50", "/turn-limit save");
@@ -70,19 +49,7 @@ describe("/turn-limit save", () => {
 		);
 		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
 	});
-
-	test("is refused in a subagent", async (t) => {
-		const root = `${process.pid}.${startOf(process.pid)}.1`;
-		const { pi, said } = await saying(t, { env: { PI_TURN_LIMIT_ROOT: root } }, "50", "save");
-		assert.equal(said[1], "error: Not saved: only a person can save, and only in a session that no agent started.");
-		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
-	});
 });
-
-/** As the system writes it. */
-function startOf(pid: number): string {
-	return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? "";
-}
 
 test("help names every word", async (t) => {
 	const { said } = await saying(t, {}, "help");

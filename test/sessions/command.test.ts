@@ -1,11 +1,12 @@
 /** `/turn-limit` in sessions of pi in this process. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
-import { type Inside, inside, type InsideOptions } from "../harness/inside.ts";
+import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, held, text } from "../harness/model.ts";
 import { SessionManager } from "../harness/pi.ts";
 import { noop } from "../harness/session.ts";
@@ -85,17 +86,17 @@ describe("/turn-limit", () => {
 		]);
 	});
 
+	test("is short in a narrow terminal", async (t) => {
+		const { columns } = process.stdout;
+		t.after(() => (process.stdout.columns = columns));
+		process.stdout.columns = 30;
+		const [status = ""] = await say(await start(t));
+		assert.match(status, /^info: turns: 0 of 25 \(default\)\n/);
+	});
+
 	test("explains its words", async (t) => {
 		const [help = ""] = await say(await start(t), "help");
 		assert.match(help, /^info: \/turn-limit +show meters, settings, the last run\n25 /);
-	});
-
-	test("saves what was set, for every session", async (t) => {
-		const pi = await start(t);
-		await say(pi, "7");
-		assert.match((await say(pi, "save"))[0] ?? "", /^info: Saved to .*turn-limit\.json: maxTurns: 7\.$/);
-		const saved: unknown = JSON.parse(readFileSync(join(pi.folder, "turn-limit.json"), "utf8"));
-		assert.deepEqual(saved, { maxTurns: 7 });
 	});
 
 	test("goes back to what is set elsewhere, and shows of it what commands had set, and the next run's start", async (t) => {
@@ -107,6 +108,76 @@ describe("/turn-limit", () => {
 		]);
 		assert.deepEqual(pi.widgets, ["Turns: 0/7", "Turns: 0/4"]);
 		assert.deepEqual(await say(pi, "default"), ["info: /turn-limit has set nothing in this session."]);
+	});
+});
+
+describe("/turn-limit save", () => {
+	const FILE = "turn-limit.json";
+	const read = ({ folder }: Inside): string => readFileSync(join(folder, FILE), "utf8");
+
+	test("writes what was set into the user's file and forgets it, and the next run's start is shown", async (t) => {
+		const pi = await start(t, { agentFiles: { [FILE]: { mine: [1], maxToolCalls: 8 } } });
+		for (const words of ["7", "grace 3"]) await say(pi, words);
+		assert.deepEqual(await say(pi, "save"), [`info: Saved to ${join(pi.folder, FILE)}: maxTurns: 7, grace: 3.`]);
+		assert.deepEqual(JSON.parse(read(pi)), { mine: [1], maxToolCalls: 8, maxTurns: 7, grace: 3 });
+		assert.match((await say(pi))[0] ?? "", /turns +0 of 7 turns +maxTurns in turn-limit\.json\n/);
+		assert.deepEqual(await say(pi, "save"), ["info: Nothing to save: /turn-limit has set nothing in this session."]);
+	});
+
+	for (const [damage, content, why] of [
+		["is no JSON", "{ maxTurns: 3", "Expected property name"],
+		["holds no object", "[]", "expected an object"],
+	] as const) {
+		test(`leaves a file alone that ${damage}, and what was set still applies`, async (t) => {
+			const pi = await start(t, { agentFiles: { [FILE]: content } });
+			await say(pi, "50");
+			const [said = ""] = await say(pi, "save");
+			assert.ok(said.startsWith(`error: Not saved, and nothing has changed: ${join(pi.folder, FILE)}: ${why}`), said);
+			assert.equal(read(pi), content);
+			assert.match((await say(pi))[0] ?? "", /turns +0 of 50 turns +\/turn-limit\n/);
+		});
+	}
+
+	test("says where a stronger place sets something else here, and what is wrong with the file now", async (t) => {
+		const pi = await start(t, { env: { PI_MAX_TURNS: "7", PI_TURN_LIMIT_COST: "2.50" } });
+		for (const words of ["50", "cost 2.5"]) await say(pi, words);
+		writeFileSync(join(pi.folder, FILE), '{ "turns": 1, "grace": -1 }');
+		const [said = "", ...more] = await say(pi, "save");
+		assert.match(said, /: maxTurns: 50, maxCost: 2\.5\.\nHere PI_MAX_TURNS is stronger: turn limit 7\.$/);
+		assert.match(
+			more.join(),
+			/^warning: turn-limit\.json: ignoring unknown keys: "turns".*\ngrace in turn-limit\.json: /,
+		);
+		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Cost: $0.00/$2.50");
+	});
+
+	test("names the file of a person's home by a tilde", async (t) => {
+		const { HOME } = process.env;
+		t.after(() => (process.env["HOME"] = HOME));
+		const pi = await start(t);
+		for (const [home, shown] of [
+			[pi.folder, "~"],
+			[pi.folder.slice(0, -1), pi.folder],
+		] as const) {
+			process.env["HOME"] = home;
+			await say(pi, "7");
+			assert.deepEqual(await say(pi, "save"), [`info: Saved to ${shown}/turn-limit.json: maxTurns: 7.`]);
+		}
+	});
+
+	test("is refused where nobody is, in a subagent, and where a program has set the limits", async (t) => {
+		const followed = new Followed(t);
+		const script = await inside(t);
+		await say(script, "7", "/turn-limit save");
+		const nobody = "Not saved: only a person can save, and only in a session that no agent started.";
+		assert.match(followed.stderr, new RegExp(`\npi-turn-limit: ${nobody}\n$`));
+		const member = await start(t);
+		assert.deepEqual((await say(member, "7", "/turn-limit save")).slice(1), [`error: ${nobody}`]);
+		const program = await start(t, { isPi: false, extensions: [turnLimit({ turns: 3 })] });
+		assert.deepEqual((await say(program, "7", "/turn-limit save")).slice(1), [
+			"error: Not saved: the program that runs this session has limits of its own, and no settings file.",
+		]);
+		for (const pi of [script, member, program]) assert.throws(() => read(pi), { code: "ENOENT" });
 	});
 });
 

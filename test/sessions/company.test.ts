@@ -10,7 +10,7 @@ import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.
 import installed from "../../src/pi/extension.ts";
 import { shared } from "../../src/pi/process-state.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { calls, endless, held, text, times } from "../harness/model.ts";
+import { calls, endless, fail, held, type Reply, text, thinks, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 
@@ -41,6 +41,14 @@ describe("two copies in one session", () => {
 		await pi.run("/turn-limit 2");
 		await pi.run("again");
 		assert.equal(pi.model.requests.length, 3 + 2);
+	});
+
+	test("both installed, in a script: the limit that is asked for is enforced, so the script runs", async (t) => {
+		const followed = new Followed(t);
+		const pi = await inside(t, { ...endlessly, extensions: [installed, installed] });
+		await pi.run("go");
+		assert.deepEqual([followed.exits, followed.stderr], [[], `pi-turn-limit: ${twice}\n`]);
+		assert.equal(pi.model.requests.length, 3);
 	});
 
 	for (const order of ["first", "second"]) {
@@ -81,11 +89,12 @@ describe("two copies in one session", () => {
 		const { limit } = programs({ turns: 2 });
 		const other = await inside(t, { ...endlessly, extensions: [limit] });
 		const pi = await inside(t, endlessly);
-		await assert.rejects(limit.prompt(pi.session, "go"), /does not guard/);
+		const bare = await inside(t, { ...endlessly, extensions: [] });
+		for (const { session } of [pi, bare]) await assert.rejects(limit.prompt(session, "go"), /does not guard/);
 		await assert.rejects(limit.prompt(other.session, "go"), { name: "LimitExceeded" });
 		await other.quit();
 		await assert.rejects(limit.prompt(other.session, "go"), /does not guard/);
-		assert.equal(pi.model.requests.length, 0);
+		assert.equal(pi.model.requests.length + bare.model.requests.length, 0);
 	});
 
 	test("a program's limit that no session has loaded yet may guard the first one", async (t) => {
@@ -94,6 +103,31 @@ describe("two copies in one session", () => {
 		const pi = await inside(t, { ...endlessly, extensions: [limit] });
 		await assert.rejects(limit.prompt({ prompt: (...args) => pi.session.prompt(...args) }, "go"), {
 			name: "LimitExceeded",
+		});
+	});
+});
+
+describe("a session that was disposed of", () => {
+	test("is not prompted through its limit", async (t) => {
+		const { limit } = programs({ turns: 2 });
+		const pi = await inside(t, { ...endlessly, extensions: [limit] });
+		await assert.rejects(limit.prompt(pi.session, "go"), { name: "LimitExceeded" });
+		pi.session.dispose();
+		await assert.rejects(limit.prompt(pi.session, "again"), /does not guard/);
+		assert.equal(pi.model.requests.length, 2);
+	});
+
+	test("has no turn after a prompt, and none after the first that calls a tool where a message has woken it", async (t) => {
+		const pi = await inside(t, { ...endlessly, extensions: [programs({ turns: 2 }).limit] });
+		pi.session.dispose();
+		await pi.session.prompt("go").catch(() => {});
+		assert.equal(pi.model.requests.length, 0);
+		const message = { customType: "wake-up", content: "wake up", display: true };
+		await pi.session.sendCustomMessage(message, { triggerTurn: true });
+		assert.equal(pi.model.requests.length, 1);
+		const call = { type: "tool_call", toolCallId: "1", toolName: "noop", input: {} } as const;
+		assert.deepEqual(await pi.session.extensionRunner.emitToolCall(call), {
+			...{ block: true, terminate: true, reason: "Not run: this session was disposed of." },
 		});
 	});
 });
@@ -223,9 +257,120 @@ describe("a subagent", () => {
 			pi.on("agent_end", () => pi.sendUserMessage("go on", { deliverAs: "followUp" }));
 		};
 		const model = [text("My report. "), noop, noop];
-		const { pi } = await child(t, parent(), { model, extensions: [installed, goesOn] });
+		const { pi, followed } = await child(t, parent(), { model, extensions: [installed, goesOn] });
 		assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
 		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["stop", undefined]);
+		assert.deepEqual([followed.end(0), followed.stderr], [0, ""]);
+	});
+
+	describe("in its final pass", () => {
+		const env = { ...limit(1), PI_TURN_LIMIT_POLICY: "synthesize" };
+		const goesOn = (pi: ExtensionAPI): void => {
+			let left = 1;
+			pi.on("agent_end", () => {
+				if (left-- > 0) pi.sendUserMessage("go on", { deliverAs: "followUp" });
+			});
+		};
+		const went = "[pi-turn-limit: the subagent had come to its limit of turns.]";
+
+		for (const [what, model, stops, expected] of [
+			["gives no answer", [noop, text(""), thinks("Hm.")], ["toolUse", "stop", "error"], memberLine],
+			["calls tools to the end", times(5, noop), ["toolUse", "toolUse", "toolUse", "error"], memberLine],
+			["fails", [noop, fail(400, "No such model.")], ["toolUse", "error"], `400: {"message":"No such model."} ${went}`],
+		] as [string, Reply[], string[], string][]) {
+			test(`that ${what} says so as a failure`, async (t) => {
+				const { pi } = await child(t, parent(), { model, env });
+				const replies = pi.session.messages.filter((message) => message.role === "assistant");
+				assert.deepEqual(
+					replies.map(({ stopReason }) => stopReason),
+					stops,
+				);
+				assert.equal(pi.last?.errorMessage, expected);
+			});
+		}
+
+		test("and before it leaves a failure of the provider as it is", async (t) => {
+			const { pi } = await child(t, parent(), { model: [fail(400, "No such model.")], env });
+			assert.equal(pi.last?.errorMessage, '400: {"message":"No such model."}');
+		});
+
+		test("that is aborted says nothing of the limit", async (t) => {
+			const slow = held(text("My"));
+			const pi = await inside(t, { model: [noop, text(""), slow], env: { ...env, ...parent() } });
+			const run = pi.run("go");
+			await pi.model.arrival(3);
+			await pi.session.abort();
+			slow.release();
+			await run;
+			assert.equal(pi.last?.stopReason, "aborted");
+			assert.doesNotMatch(pi.last.errorMessage ?? "", /limit/);
+		});
+
+		test("that answers in its last turn without the note is left as it is", async (t) => {
+			const model = [noop, text(""), { ...thinks("Hm."), ...text("My report.") }];
+			const { pi } = await child(t, parent(), { model, env: { ...env, PI_TURN_LIMIT_PARTIAL_NOTE: "false" } });
+			assert.deepEqual(
+				pi.last?.content.map(({ type }) => type),
+				["thinking", "text"],
+			);
+		});
+
+		for (const reply of [text(""), noop]) {
+			test(`repeats an answer that it gave before: ${Object.keys(reply).join()}`, async (t) => {
+				const model = [text("My report."), ...times(3, reply)];
+				const { pi } = await child(t, parent(), { model, env, extensions: [installed, goesOn] });
+				assert.equal(pi.session.getLastAssistantText(), `My report.\n\n${note}`);
+				assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["stop", undefined]);
+			});
+		}
+	});
+
+	/** Runs a subagent in the process of its parent; gives its answer as it is streamed. */
+	async function streamed(t: TestContext, options: InsideOptions): Promise<string> {
+		await inside(t, { ...endlessly, person: () => true });
+		const pi = await inside(t, options);
+		let answer = "";
+		pi.session.subscribe((event) => {
+			if (event.type !== "message_update") return;
+			const { assistantMessageEvent: part } = event;
+			if (part.type === "text_start") answer = "";
+			if (part.type === "text_delta") answer += part.delta;
+		});
+		await pi.run("go");
+		return answer;
+	}
+
+	test("in the same process says in the stream too that its answer may be partial", async (t) => {
+		assert.equal(await streamed(t, wrappingUp), `My report.\n\n${note}`);
+	});
+
+	/** Parts of a text that end while a subagent in the process of its parent answers, after `meanwhile`. */
+	async function endings(t: TestContext, env: Record<string, string>, meanwhile: string): Promise<unknown[]> {
+		await inside(t, { ...endlessly, person: () => true });
+		const slow = held(text("My report."));
+		const pi = await inside(t, { model: [noop, slow], env, person: () => true });
+		const run = pi.run("go");
+		await pi.model.arrival(2);
+		await pi.run(`/turn-limit ${meanwhile}`);
+		const parts = [{ type: "text_delta" }, { type: "text_end" }, { type: "text_end" }];
+		for (const assistantMessageEvent of parts)
+			await pi.session.extensionRunner.emit({ type: "message_update", assistantMessageEvent } as never);
+		slow.release();
+		await run;
+		return parts;
+	}
+
+	test("says so once where a text has several parts, and not where the limit was raised meanwhile", async (t) => {
+		const delta = `\n\n${note}`;
+		const once = [{ type: "text_delta" }, { type: "text_delta", delta }, { type: "text_end" }];
+		assert.deepEqual(await endings(t, wrappingUp.env, "tools 99"), once);
+		const env = { ...limit(1), PI_TURN_LIMIT_POLICY: "synthesize" };
+		const never = [{ type: "text_delta" }, { type: "text_end" }, { type: "text_end" }];
+		assert.deepEqual(await endings(t, env, "+5"), never);
+	});
+
+	test("in the same process that ends by itself does not say so in the stream", async (t) => {
+		assert.equal(await streamed(t, { ...wrappingUp, env: limit(9) }), "My report.");
 	});
 
 	test("in the same process as its parent is one, and leaves exit code and variable to it", async (t) => {

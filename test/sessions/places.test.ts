@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/pi/extension.ts";
+import { shared } from "../../src/pi/process-state.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
 import { SessionManager } from "../harness/pi.ts";
@@ -73,7 +74,15 @@ describe("the place that counts", () => {
 			files: { [PROJECT]: { maxTurns: 2 } },
 			extensions: [untrusted, installed],
 		});
+		assert.deepEqual(warnings(pi), []);
 		assert.match(await turns(pi), /0 of 25 turns +default$/);
+	});
+
+	test("is not a project's file for a budget, and the person learns it", async (t) => {
+		const budget = { at: "postgres://127.0.0.1:1/fleet", account: "team", maxTurns: 9 };
+		const pi = await inside(t, { ...attended, files: { [PROJECT]: { budget } } });
+		assert.deepEqual(warnings(pi), ["A project file cannot set a budget; ignoring budget in .pi/turn-limit.json."]);
+		assert.doesNotMatch((await status(pi)).join(), /budget/);
 	});
 
 	test("problems with the files are told, those of the user's first", async (t) => {
@@ -117,6 +126,15 @@ describe("the user's file", () => {
 		assert.match(await turns(pi), /0 of 25 turns/);
 	});
 
+	test("with a budget that is wrong lets nothing run, and the person learns why, once", async (t) => {
+		const budget = { account: "team", maxTurns: 9 };
+		const pi = await inside(t, { ...attended, agentFiles: { [FILE]: { budget } } });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.equal(warnings(pi).length, 1);
+		assert.match(warnings(pi)[0] ?? "", /^budget\.at in turn-limit\.json: /);
+	});
+
 	test("a limit that has changed when pi reloads is told, once", async (t) => {
 		const pi = await inside(t, { ...attended, agentFiles: { [FILE]: { maxTurns: 5 } } });
 		assert.deepEqual(warnings(pi), []);
@@ -132,6 +150,12 @@ describe("the user's file", () => {
 		await pi.session.reload();
 		assert.deepEqual(warnings(pi), []);
 	});
+});
+
+test("the address of a budget leaves the environment when pi loads us, before a tool can inherit it", async (t) => {
+	t.after(() => Reflect.deleteProperty(shared, "address"));
+	await inside(t, { env: { PI_TURN_LIMIT_BUDGET: "postgres://agent:secret@127.0.0.1:1/fleet" }, begins: "unbound" });
+	assert.doesNotMatch(process.env["PI_TURN_LIMIT_BUDGET"] ?? "", /secret/);
 });
 
 describe("flags", () => {
@@ -186,15 +210,27 @@ describe("/turn-limit", () => {
 	test("is back where the session was when the person goes back in its tree", async (t) => {
 		const pi = await inside(t, { ...attended, model: endless(text("done")) });
 		await pi.run("go");
-		const before = pi.session.sessionManager.getLeafId() ?? "";
+		const { sessionManager } = pi.session;
+		await pi.session.navigateTree(sessionManager.getBranch()[0]?.id ?? "", { summarize: false });
+		assert.equal(pi.widgets.at(-1), undefined);
+		await pi.run("go");
+		const before = sessionManager.getLeafId() ?? "";
 		await pi.run("/turn-limit 9");
-		const after = pi.session.sessionManager.getLeafId() ?? "";
+		const after = sessionManager.getLeafId() ?? "";
 		await pi.session.navigateTree(before, { summarize: false });
 		assert.match(await turns(pi), /1 of 25 turns +default$/);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/25");
 		await pi.session.navigateTree(after, { summarize: false });
 		assert.match(await turns(pi), /1 of 9 turns +\/turn-limit$/);
 		assert.deepEqual(warnings(pi), []);
+		sessionManager.branch(before);
+		const other = sessionManager.appendCustomEntry("turn-limit", {
+			version: 1,
+			values: { maxTurns: 50, policy: "synthesize" },
+		});
+		await pi.session.navigateTree(after, { summarize: false });
+		await pi.session.navigateTree(other, { summarize: false });
+		assert.match(warnings(pi).join(), /^Turn limit: 50, .*\nPolicy: synthesize, /);
 	});
 
 	test("of an earlier process holds with a person, who is told where it is looser", async (t) => {

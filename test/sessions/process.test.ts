@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, fail, type Reply, type Request, text } from "../harness/model.ts";
@@ -231,6 +232,14 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
 		assert.deepEqual(waits, [1000]);
 		assert.equal(pi.model.requests.length, 2);
+		const actions: string[] = [];
+		for (const source of ["extension", "interactive", "extension"] as const)
+			actions.push((await pi.session.extensionRunner.emitInput("x", undefined, source)).action);
+		assert.deepEqual(
+			actions,
+			["handled", "continue", "continue"],
+			"the person's prompt, and what comes with it, is not dropped",
+		);
 	});
 });
 
@@ -282,6 +291,18 @@ describe("a pi that is too old", () => {
 		assert.deepEqual(followed.exits, []);
 		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
 		assert.equal(pi.model.requests.length, 1);
+	});
+
+	test("runs nothing under the limits of a program, which would not hold", async (t) => {
+		const pi = await inside(t, {
+			...old,
+			extensions: [ages, turnLimit({ turns: 3 })],
+			isPi: false,
+			person: () => false,
+		});
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 0);
+		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
 	});
 
 	test("answers /turn-limit with the reason why it does nothing", async (t) => {

@@ -120,6 +120,42 @@ describe("who refills", () => {
 		});
 	}
 
+	/** Rewords what comes from this source. */
+	function rewords(of: string) {
+		return (pi: ExtensionAPI): void => {
+			pi.on("input", ({ source, text }) => (source === of ? { action: "transform", text: `${text}!` } : undefined));
+		};
+	}
+
+	test("the run that an extension starts with other words than it sent does not after words that it has answered", async (t) => {
+		const model = [noop, text("done"), ...times(5, noop)];
+		const { pi } = await guarded(t, { turns: 3 }, { model, extensions: [starts, rewords("extension")] });
+		await pi.run("go");
+		await pi.session.prompt("ping");
+		await starting(pi, "/by-prompt");
+		assert.equal(pi.model.requests.length, 3);
+	});
+
+	test("a person's prompt does though an extension sends words before its run begins", async (t) => {
+		const interjects = (pi: ExtensionAPI): void => {
+			pi.on("input", async ({ source }) => {
+				if (source === "interactive") await host.pi.session.extensionRunner.emitInput("x", undefined, "extension");
+			});
+		};
+		const host = await guarded(t, { turns: 2 }, { extensions: [interjects] });
+		await host.pi.run("go");
+		await host.pi.run("again");
+		assert.equal(host.pi.model.requests.length, 4);
+	});
+
+	test("a person's prompt with other words than were typed does, also after words of an extension that started no run", async (t) => {
+		const { pi } = await guarded(t, { turns: 2 }, { extensions: [starts, rewords("interactive")] });
+		await pi.run("go");
+		await pi.session.sendUserMessage("ping");
+		await pi.run("again");
+		assert.equal(pi.model.requests.length, 4);
+	});
+
 	test("a message to start turns that another extension marks as custom does not, as on newer hosts", async (t) => {
 		const { pi, limit } = await guarded(t, { turns: 3 }, { model: [noop, text("done"), noop] });
 		await pi.run("go");
@@ -222,18 +258,41 @@ describe("the wrap-up", () => {
 		};
 		const outcomes: Outcome[] = [];
 		const limit = turnLimit({ turns: 9, grace: 0, onOutcome: (outcome) => outcomes.push(outcome) });
-		const model = [noop, fail(529), noop, text("done")];
+		const slow = held(fail(529));
+		const model = [noop, slow, noop, text("done")];
 		const host = { pi: await inside(t, { model, isPi: false, extensions: [asks, limit], person: () => false }) };
-		await host.pi.run("go");
+		const run = host.pi.run("go");
+		await host.pi.model.arrival(2);
+		await host.pi.run("/turn-limit 10");
+		slow.release();
+		await run;
 		const words = "Begin nothing new.";
 		assert.deepEqual(seen(host.pi, words), [0, 1, 1, 1]);
 		assert.equal(host.pi.model.turns[1]?.last.includes(words), true);
 		assert.equal(host.pi.notifications[0]?.message, "The model will be told to wrap up with its next request.");
 		assert.deepEqual(
-			outcomes.map(({ kind, advised }) => [kind, advised]),
-			[["wrapped_up", true]],
+			outcomes.map(({ kind, advised, turns }) => [kind, advised, turns]),
+			[["wrapped_up", true, 3]],
 		);
 	});
+
+	for (const [what, reply] of [
+		["ends the run", text("done")],
+		["is stopped", noop],
+	] as const) {
+		test(`that came with the request of the turn that ${what} is not kept in the transcript`, async (t) => {
+			const asks = (pi: ExtensionAPI): void => {
+				pi.on("turn_start", async ({ turnIndex }) => {
+					if (turnIndex === 1) await host.pi.session.prompt("/turn-limit wrap-up");
+				});
+			};
+			const extensions = [asks, turnLimit({ turns: 2, grace: 0 })];
+			const host = { pi: await inside(t, { model: [noop, reply], isPi: false, extensions, person: () => false }) };
+			await host.pi.run("go");
+			assert.deepEqual(seen(host.pi, "Begin nothing new."), [0, 1]);
+			assert.equal(stored(host.pi, "Begin nothing new."), 0);
+		});
+	}
 
 	test("that was asked for and not delivered when the run ended does not reach the next one", async (t) => {
 		const slow = held(text("done"));
@@ -346,9 +405,9 @@ describe("the final pass", () => {
 		const { pi } = await guarded(t, limits, { model, extensions: [hides] });
 		await pi.run("go");
 		assert.equal(pi.model.turns[2]?.last, finalPass({ meter: "toolCalls", limit: 1 }));
-		const { pi: open } = await guarded(t, limits, { model });
+		const { pi: open } = await guarded(t, limits, { model: [batch(2), text("My answer.")] });
 		await open.run("go");
-		assert.match(open.model.turns[2]?.last ?? "", /^Not run\. The budget/);
+		assert.match(open.model.turns[1]?.last ?? "", /^Not run\. The budget/);
 		assert.equal(seen(open, "The budget of tool calls").at(-1), 1);
 	});
 
@@ -419,6 +478,12 @@ describe("failures and aborts", () => {
 		);
 	});
 
+	test("a run whose last turn fails and is repeated has ended by itself", async (t) => {
+		const { pi, kinds } = await guarded(t, { turns: 9 }, { model: [fail(529), text("done")] });
+		await pi.run("go");
+		assert.deepEqual(kinds(), ["completed"]);
+	});
+
 	test("a turn that overflows the context and is repeated after a summary counts once", async (t) => {
 		const { pi, outcomes } = await guarded(t, { turns: 2 }, { ...small, model: [noop, overflow(), text("done")] });
 		await pi.run("go");
@@ -440,6 +505,24 @@ describe("failures and aborts", () => {
 		assert.deepEqual(
 			outcomes.map(({ kind, turns }) => [kind, turns]),
 			[["completed", 2]],
+		);
+	});
+
+	test("a request that another extension makes pi repeat after a failure for good is a turn of its own", async (t) => {
+		const goesOn = (pi: ExtensionAPI): void => {
+			let left = 9;
+			const goal = { type: "custom_message" as const, customType: "goal", content: "go on", display: true };
+			pi.on("agent_before_settle", ({ entries }) =>
+				left-- > 0 ? { entries: [...entries, goal], continue: true } : undefined,
+			);
+		};
+		const options = { model: endless(fail(400)), settings: { retry: { maxRetries: 0 } }, extensions: [goesOn] };
+		const { pi, outcomes } = await guarded(t, { turns: 3 }, options);
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 3);
+		assert.deepEqual(
+			outcomes.map(({ kind, turns }) => [kind, turns]),
+			[["exhausted", 3]],
 		);
 	});
 
@@ -482,8 +565,8 @@ describe("failures and aborts", () => {
 	test("a failure at the start of a session does not leave it unguarded", async (t) => {
 		const breaks = (pi: ExtensionAPI): void => {
 			pi.on("session_start", (_event, ctx) => {
-				Object.assign(ctx, {
-					isProjectTrusted: () => {
+				Object.defineProperty(ctx, "cwd", {
+					get: () => {
 						throw new Error("broken on purpose");
 					},
 				});
@@ -495,21 +578,33 @@ describe("failures and aborts", () => {
 		assert.equal(pi.model.requests.length, 2);
 		assert.equal(pi.asked.length, 1);
 		assert.doesNotMatch(pi.notifications.map(({ message }) => message).join(), /twice/);
+		assert.deepEqual(pi.notifications[0], {
+			...{ message: "pi-turn-limit: failed and stopped the run: Error: broken on purpose", type: "warning" },
+		});
 	});
 
 	/** A tool that aborts the run while it works. */
-	function suicidal(host: () => Inside) {
+	function suicidal(host: () => Inside, terminate = false) {
 		return (pi: ExtensionAPI): void => {
 			pi.registerTool({
 				...{ name: "abort", label: "abort", description: "", parameters: { type: "object", properties: {} } },
 				execute: async () => {
 					void host().session.abort();
 					await setImmediate();
-					return { content: [{ type: "text", text: "ok" }], details: {} };
+					return { content: [{ type: "text", text: "ok" }], details: {}, terminate };
 				},
 			});
 		};
 	}
+
+	test("an abort while a tool works that ends the run is an interruption", async (t) => {
+		const host: { pi?: Inside } = {};
+		const extensions = [suicidal(() => host.pi as Inside, true)];
+		const { pi, kinds } = await guarded(t, { turns: 2 }, { model: [calls({ name: "abort", args: {} })], extensions });
+		host.pi = pi;
+		await pi.run("go");
+		assert.deepEqual(kinds(), ["interrupted"]);
+	});
 
 	test("an abort while the last turn's tool works asks nothing", async (t) => {
 		const host: { pi?: Inside } = {};
@@ -525,23 +620,26 @@ describe("failures and aborts", () => {
 		assert.equal(pi.model.requests.length, 3);
 	});
 
-	test("an abort while the question is open is an interruption", async (t) => {
-		const { pi, kinds } = await guarded(
-			t,
-			{ turns: 2 },
-			{ person: ({ signal }) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true))) },
-		);
-		const run = pi.run("go");
-		await pi.until("the question", () => pi.asked.length > 0);
-		await pi.session.abort();
-		await run;
-		assert.deepEqual(kinds(), ["interrupted"]);
-		assert.equal(pi.model.requests.length, 2);
-	});
+	for (const end of ["abort", "dispose"] as const) {
+		test(`a session that ends while the question is open was interrupted: ${end}`, async (t) => {
+			const { pi, kinds, heard } = await guarded(
+				t,
+				{ turns: 2 },
+				{ person: ({ signal }) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true))) },
+			);
+			void pi.session.prompt("go").catch(() => {});
+			await pi.until("the question", () => pi.asked.length > 0);
+			await pi.session[end]();
+			await heard;
+			assert.deepEqual(kinds(), ["interrupted"]);
+			const ours = pi.errors.filter(({ extensionPath }) => extensionPath !== "<boundary>");
+			assert.deepEqual([pi.model.requests.length, ours], [2, []]);
+		});
+	}
 
-	for (const [when, model] of [
-		["before the model has answered", [noop, held(noop)]],
-		["before a call has ended", [noop, calls({ name: "hang", args: {} })]],
+	for (const [when, model, event, costs] of [
+		["before the model has answered", [noop, held(noop)], "turn_start", 1],
+		["before a call has ended", [noop, calls({ name: "hang", args: {} })], "tool_execution_start", 2],
 	] as const) {
 		test(`a session that is disposed of ${when} was interrupted`, async (t) => {
 			const hangs = (pi: ExtensionAPI): void => {
@@ -560,12 +658,12 @@ describe("failures and aborts", () => {
 			);
 			void pi.session.prompt("go").catch(() => {});
 			await pi.model.arrival(2);
-			await setImmediate();
+			await pi.until(event, () => pi.events.filter(({ type }) => type === event).length === 2);
 			pi.session.dispose();
 			await heard;
 			assert.deepEqual(
-				outcomes.map(({ kind }) => kind),
-				["interrupted"],
+				outcomes.map(({ kind, cost }) => [kind, cost]),
+				[["interrupted", 0.01 * costs]],
 			);
 		});
 	}
@@ -605,6 +703,31 @@ describe("failures and aborts", () => {
 		assert.deepEqual(pi.notifications, [
 			{ message: "pi-turn-limit: failed and stopped the run: Error: broken on purpose", type: "error" },
 		]);
+		assert.equal((pi.last as { rawStopReason?: string } | undefined)?.rawStopReason, "pi-turn-limit: not requested");
+	});
+
+	test("a failure of ours while the question is open closes it, and the run stops", async (t) => {
+		const { pi, outcomes } = await guarded(
+			t,
+			{ turns: 1 },
+			{ person: ({ signal }) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true))) },
+		);
+		const run = pi.run("go");
+		await pi.until("the question", () => pi.asked.length > 0);
+		const call = { type: "tool_call", toolCallId: "1", toolName: "noop", input: {} } as const;
+		const broken = Object.defineProperty({ ...call }, "input", {
+			get: () => {
+				throw new Error("broken on purpose");
+			},
+		});
+		const result = await pi.session.extensionRunner.emitToolCall(broken);
+		assert.deepEqual(result, { block: true, reason: "Not run: this run is being stopped." });
+		await run;
+		assert.deepEqual(
+			outcomes.map((outcome) => "message" in outcome && outcome.message),
+			["Error: broken on purpose"],
+		);
+		assert.equal(pi.model.requests.length, 1);
 	});
 
 	test("a tool call for which we fail is not made, and the run stops", async (t) => {
@@ -628,12 +751,18 @@ describe("failures and aborts", () => {
 
 describe("the stop", () => {
 	test("is told to the person, and the widget counts and goes", async (t) => {
-		const { pi } = await guarded(t, { turns: 2 }, { person: () => false });
+		const atRequests: unknown[] = [];
+		const model = (): Reply => {
+			atRequests.push(pi.widgets.at(-1));
+			return noop;
+		};
+		const { pi } = await guarded(t, { turns: 2 }, { person: () => false, model });
 		await pi.run("go");
 		assert.deepEqual(pi.notifications, [
 			{ message: "Agent aborted by user. Turn limit reached. Send a message to go on.", type: "info" },
 		]);
-		assert.deepEqual(pi.widgets, ["Turns: 1/2", "Turns: 2/2", undefined]);
+		assert.deepEqual(atRequests, ["Turns: 1/2", "Turns: 2/2"]);
+		assert.deepEqual(pi.widgets, [...atRequests, undefined]);
 	});
 
 	test("after a question about both meters resets each with its own yes, and the widget shows it before the second", async (t) => {
@@ -667,6 +796,14 @@ describe("the stop", () => {
 		assert.deepEqual(pi.model.turns[1]?.texts("tool"), ["ok", "ok", refused, refused]);
 	});
 
+	test("marks the reply that pi makes up for the refused turn, and no other, for the count of a session that goes on later", async (t) => {
+		const { pi } = await guarded(t, { turns: 3 }, { model: [noop, fail(529), noop, noop] });
+		await pi.run("go");
+		const replies = pi.session.messages.filter(({ role }) => role === "assistant") as { rawStopReason?: string }[];
+		const marked = replies.map(({ rawStopReason }) => rawStopReason === "pi-turn-limit: not requested");
+		assert.deepEqual(marked, [false, false, false, true]);
+	});
+
 	test("keeps queued messages for the next prompt and says so, once", async (t) => {
 		const slow = held(noop);
 		const { pi } = await guarded(t, { turns: 1 }, { model: [slow, text("a"), text("b"), noop], person: () => false });
@@ -683,6 +820,27 @@ describe("the stop", () => {
 		pi.notifications.length = 0;
 		await pi.run("and again");
 		assert.doesNotMatch(pi.notifications.at(-1)?.message ?? "", /queued/);
+	});
+
+	test("says nothing of queued messages in the terminal, which puts them into the editor", async (t) => {
+		const slow = held(noop);
+		const plain = (pi: ExtensionAPI): void => {
+			const registerEntryRenderer = (): never => {
+				throw new Error("This pi has none.");
+			};
+			installed(Object.assign(Object.create(pi) as ExtensionAPI, { registerEntryRenderer }));
+		};
+		const env = { PI_MAX_TURNS: "1" };
+		const pi = await inside(t, { model: [slow], env, mode: "tui", extensions: [plain], person: () => false });
+		const run = pi.run("go");
+		await pi.model.arrival(1);
+		await pi.session.prompt("look left", { streamingBehavior: "steer" });
+		slow.release();
+		await run;
+		assert.deepEqual(
+			pi.notifications.map(({ message }) => message),
+			["Agent aborted by user. Turn limit reached. Send a message to go on."],
+		);
 	});
 
 	test("comes before a compaction that is due also where the limit is lowered while a tool works", async (t) => {
@@ -723,6 +881,18 @@ describe("the stop", () => {
 		assert.deepEqual(pi.model.summaries, []);
 		await pi.session.compact();
 		assert.equal(pi.model.summaries.length, 1);
+	});
+
+	test("leaves a compaction alone that the person asks for while the question is open", async (t) => {
+		const results: unknown[] = [];
+		const person = async (): Promise<boolean> => {
+			for (const reason of ["manual", "threshold"])
+				results.push(await pi.session.extensionRunner.emit({ type: "session_before_compact", reason } as never));
+			return false;
+		};
+		const { pi } = await guarded(t, { turns: 1 }, { person });
+		await pi.run("go");
+		assert.deepEqual(results, [undefined, { cancel: true }]);
 	});
 
 	test("stops the warming of the cache while a question is open and after the stop, not before", async (t) => {
@@ -799,6 +969,23 @@ test("a run that is refused after a reload has a reason too, though its line is 
 	assert.equal(typeof pi.last?.errorMessage, "string");
 });
 
+test("a refused run that waits ends with the session", async (t) => {
+	const { setTimeout: real } = globalThis;
+	let wait = (): void => {};
+	const waiting = new Promise<void>((resolve) => (wait = resolve));
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+		return Reflect.apply(real, undefined, ms === 1000 ? [wait, 0] : [then, ms, ...args]) as unknown;
+	});
+	const { pi } = await guarded(t, { turns: 1 }, { extensions: [starts] });
+	await pi.run("go");
+	await starting(pi, "/by-prompt");
+	const run = starting(pi, "/by-prompt");
+	await waiting;
+	await pi.quit();
+	await run;
+	assert.equal(pi.model.requests.length, 1);
+});
+
 describe("amounts", () => {
 	/** A tool that reports what it has cost, in dollars. */
 	function pays(pi: ExtensionAPI): void {
@@ -856,17 +1043,43 @@ describe("amounts", () => {
 		assert.equal(limit.snapshot().cost.used, (first + summary + last) / 1e6);
 	});
 
-	test("a compaction that pi makes before a prompt is charged to that prompt, and one that the person makes is not", async (t) => {
-		const end: Reply = { ...text("done"), usage: { prompt: 9_000 } };
-		const { pi, limit } = await guarded(t, { cost: 9 }, { ...small, model: [noop, end, text("done"), text("done")] });
-		await pi.session.prompt("go");
-		const before = pi.model.summaries.length;
-		await pi.run("again");
-		const summaries = pi.model.summaries.length - before;
-		assert.equal(limit.snapshot().cost.used, 0.01 + 0.01 * summaries);
-		await pi.session.compact().catch(() => {});
-		await pi.run("and again");
-		assert.equal(limit.snapshot().cost.used, 0.01);
+	test("a compaction that pi makes before a prompt is charged to that prompt, once, and one that the person makes is not", async (t) => {
+		const model = (_request: unknown, n: number): Reply => (n === 1 ? full : text("done"));
+		const { pi, limit } = await guarded(t, { turns: 1, cost: 9 }, { ...small, model });
+		const spent: unknown[] = [];
+		for (const prompt of ["go", "again", "and again"]) {
+			await pi.run(prompt);
+			spent.push([limit.snapshot().cost.used, pi.model.summaries.length]);
+			if (prompt === "again") await pi.session.compact();
+		}
+		assert.deepEqual(spent, [
+			[0.095, 0],
+			[0.02, 1],
+			[0.01, 3],
+		]);
+	});
+
+	test("a compaction that the person makes after words that started no run is charged to the session at once", async (t) => {
+		const options = { ...small, extensions: [starts], model: [noop, text("done")] };
+		const { pi, limit } = await guarded(t, { sessionCost: 9 }, options);
+		await pi.run("go");
+		await pi.session.prompt("ping");
+		await pi.session.compact();
+		assert.equal(limit.snapshot().sessionCost.used, 0.01 * pi.model.requests.length);
+	});
+
+	test("a compaction in a run is charged to it before its next turn, also if a prompt has come meanwhile", async (t) => {
+		const slow = held(full);
+		const { pi } = await guarded(t, { cost: 0.1 }, { ...small, model: [slow, noop] });
+		const run = pi.run("go");
+		await pi.model.arrival(1);
+		await pi.session.extensionRunner.emit({ type: "input", text: "x", source: "interactive" } as never);
+		slow.release();
+		await run;
+		assert.deepEqual(
+			pi.model.requests.map(({ kind }) => kind),
+			["turn", "summary"],
+		);
 	});
 
 	describe("of a model without prices", () => {

@@ -45,6 +45,14 @@ describe("an agent of a tree", () => {
 		assert.deepEqual(await status(pi, "Agents"), ["Agents of this tree, with this one: 0 running, 2 ended."]);
 	});
 
+	test("that may have a partial answer names the limit that it shares", async (t) => {
+		const model = (_request: unknown, n: number) => (n < 4 ? noop : text("My report."));
+		const env = { PI_TURN_LIMIT_POLICY: "synthesize" };
+		const { agent } = await family(t, { tree: { maxTurns: 4 } }, { model, env });
+		const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree's turn limit.]";
+		assert.equal(agent.session.getLastAssistantText(), `My report.\n\n${note}`);
+	});
+
 	test("counts once however often it runs, and its prompts begin no tree", async (t) => {
 		const starts = atFirstCall(async () => {
 			const agent = await member(t, { model: endless(text("done")) });

@@ -6,7 +6,7 @@ import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding
 import type * as advice from "../../src/pi/advice.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless, text } from "../harness/model.ts";
+import { endless, held, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { personsSessions } from "../history/person.ts";
 
@@ -128,6 +128,43 @@ describe("a slash command of another extension", () => {
 		await starting(pi, "/review");
 		assert.equal(pi.model.requests.length, 2);
 	});
+
+	test("is none whose Enter has answered the question", async (t) => {
+		const keys = new Keys();
+		const person = (_asked: unknown, n: number): boolean => {
+			keys.text = "/review";
+			keys.press("\r");
+			return n === 1;
+		};
+		const terminal = { person, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+		const model = [noop, noop, text("done"), noop, noop];
+		const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+		await pi.run("go");
+		await starting(pi, "/review");
+		assert.deepEqual([pi.asked.length, pi.model.requests.length], [2, 4]);
+		assert.deepEqual(pi.notifications, [], "the transcript shows the stop");
+	});
+
+	for (const [what, reply, requests] of [
+		["was stopped does not refill the next one", noop, 2],
+		["ended by itself refills the next one", text("done"), 1 + 2],
+	] as const) {
+		test(`that a person enters in a run which ${what}`, async (t) => {
+			const keys = new Keys();
+			const slow = held(reply);
+			const terminal = { person: () => false, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+			const model = [slow, noop, noop, noop];
+			const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+			const run = pi.run("go");
+			await pi.model.arrival(1);
+			keys.text = "/review";
+			keys.press("\r");
+			slow.release();
+			await run;
+			await starting(pi, "/review");
+			assert.equal(pi.model.requests.length, requests);
+		});
+	}
 
 	test("over rpc is nobody's keys", async (t) => {
 		const keys = new Keys();

@@ -1,0 +1,77 @@
+/** What follows the answers that a person gives in the terminal. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { finalPass } from "../../src/core/to-model.ts";
+import installed from "../../src/pi/extension.ts";
+import { inside, type InsideOptions } from "../harness/inside.ts";
+import { calls, fail, text, times } from "../harness/model.ts";
+import { noop } from "../harness/session.ts";
+
+const tell = { kind: "picked", id: "tell", text: "Use npm." };
+const dismissed = { kind: "dismissed" };
+
+/** A run in the terminal, at a limit of one turn; the person gives these answers, then stops it. */
+async function answered(t: TestContext, answers: readonly object[], options: InsideOptions = {}) {
+	const editor = { text: "draft" };
+	let asked = 0;
+	const ui = {
+		custom: () => Promise.resolve((answers[asked++] ?? dismissed) as never),
+		getEditorText: () => editor.text,
+		setEditorText: (words: string) => void (editor.text = words),
+	};
+	const env = { PI_MAX_TURNS: "1", ...options.env };
+	const pi = await inside(t, { model: [noop, text("done")], ...options, ui, mode: "tui", env });
+	await pi.run("go");
+	return { pi, editor };
+}
+
+describe("words for the model", () => {
+	test("reach it with its next request, and stand in the transcript once", async (t) => {
+		const { pi, editor } = await answered(t, [tell], { model: [noop, text("done")] });
+		assert.equal(pi.model.turns[1]?.last, "Use npm.");
+		const told = pi.session.messages.filter((message) => message.role === "custom");
+		assert.deepEqual(
+			told.map(({ customType, content }) => [customType, content]),
+			[["turn-limit-guidance", "Use npm."]],
+		);
+		assert.equal(editor.text, "draft");
+	});
+
+	for (const [what, answers, options] of [
+		["the person then stops the run", [tell, dismissed], { env: { PI_TURN_LIMIT_COST: "0.01" } }],
+		["the request of the first turn fails", [tell], { model: [fail(400)], env: { PI_MAX_TURNS: "0" } }],
+	] as [string, object[], InsideOptions][]) {
+		test(`are back in the editor where ${what}`, async (t) => {
+			const { editor } = await answered(t, answers, options);
+			assert.equal(editor.text, "Use npm.\n\ndraft");
+		});
+	}
+});
+
+test("a person who wants an answer now gets it, without tools", async (t) => {
+	const { pi } = await answered(t, [{ kind: "picked", id: "wrap_up" }]);
+	assert.equal(pi.model.turns[1]?.last, finalPass({ meter: "turns", limit: 1 }));
+	assert.match(JSON.stringify(pi.entries("turn-limit-outcome")), /^\[\{[^{]*"kind":"synthesized"/);
+});
+
+test("a question is asked also where pi fails to list its tools", async (t) => {
+	const breaks = (pi: ExtensionAPI): void => {
+		const getAllTools = () => {
+			throw new Error("broken on purpose");
+		};
+		installed(Object.assign(Object.create(pi) as ExtensionAPI, { getAllTools }));
+	};
+	const env = { PI_TURN_LIMIT_TOOLS: "0" };
+	const model = [calls({ name: "noop", args: { path: "src" } }), text("done")];
+	const pi = await inside(t, { model, env, extensions: [breaks], person: () => false });
+	await pi.run("go");
+	assert.match(pi.asked[0]?.message ?? "", /Waiting: noop src/);
+});
+
+test("a model that goes in circles is told so once, with its next request", async (t) => {
+	const pi = await inside(t, { model: [...times(4, noop), text("done")], person: () => false });
+	await pi.run("go");
+	const told = pi.model.turns.map((request) => request.count("You are going in circles"));
+	assert.deepEqual(told, [0, 0, 0, 1, 1]);
+});
