@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { mock, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { Clock } from "../../src/pi/clock.ts";
 
 /** A clock, and a way to let time pass: timers run as they would, every five seconds. */
 function clock(t: TestContext): { clock: Clock; pass: (seconds: number) => void; sleep: (seconds: number) => void } {
 	let now = 0;
-	mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
-	t.after(() => mock.timers.reset());
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	t.after(() => t.mock.timers.reset());
 	const pass = (seconds: number): void => {
 		for (let second = 0; second < seconds; second++) {
 			now += 1000;
-			mock.timers.tick(1000);
+			t.mock.timers.tick(1000);
 		}
 	};
 	return { clock: new Clock(() => now), pass, sleep: (seconds) => (now += 1000 * seconds) };
