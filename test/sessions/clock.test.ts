@@ -65,6 +65,18 @@ test("nothing counts and no alarm rings once the run is over", (t) => {
 	assert.deepEqual([rang, it.lap()], [1, 0]);
 });
 
+test("without another clock it is the process's, and no timer is left when the run is over", (t) => {
+	t.mock.method(performance, "now", () => 7 + 1000 * looks++);
+	let looks = 0;
+	const stopped = t.mock.method(globalThis, "clearInterval");
+	const ticking = t.mock.method(globalThis, "setInterval");
+	const it = new Clock();
+	it.run();
+	assert.equal(it.lap(), 1000);
+	it.stop();
+	assert.equal(stopped.mock.calls[0]?.arguments[0], ticking.mock.calls[0]?.result);
+});
+
 test("fractions of a millisecond add up", () => {
 	let now = 0;
 	const it = new Clock(() => now);
