@@ -22,7 +22,7 @@ export async function unlessAborted<T>(
 	if (ends.aborted) return undefined;
 	let end = (): void => {};
 	const aborted = new Promise<undefined>((resolve) => (end = () => resolve(undefined)));
-	ends.addEventListener("abort", end, { once: true });
+	ends.addEventListener("abort", end);
 	try {
 		return await Promise.race([promise, aborted]);
 	} finally {
