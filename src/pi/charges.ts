@@ -51,8 +51,7 @@ export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<numb
 
 function usageOf(entry: SessionEntry): Usage | undefined {
 	if (entry.type === "compaction" || entry.type === "branch_summary") return entry.usage;
-	const { role, usage } = entry.type === "message" ? (entry.message as Partial<Assistant>) : {};
-	return role !== undefined ? usage : undefined;
+	return entry.type === "message" ? (entry.message as Partial<Assistant>).usage : undefined;
 }
 
 function replyIn(entry: SessionEntry | undefined): Assistant | undefined {

@@ -44,9 +44,10 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			const { askTimeout, bell } = session.settings.current;
 			session.question = ask(ctx, question, askTimeout.value, bell.value);
 			const { answer, guidance } = await session.question.reply;
+			if (session.handover.isOver) return;
 			session.clock.run();
 			// A command, or the end of the session, may have answered it.
-			if (session.handover.isOver || session.state.phase.name !== "asking") return;
+			if (session.state.phase.name !== "asking") return;
 			if (guidance !== undefined) session.delivery.post(guidance, GUIDANCE);
 			// The end of the run reports an abort.
 			if (!ctx.signal?.aborted) await session.step({ type: "answered", answer }, ctx);

@@ -39,7 +39,7 @@ export default function (pi: Pi): void {
 		save: saveForUser,
 		onReport: (report, ctx, role) => printReport(report, ctx, role, pending),
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
-		giveUp: (session, ctx) => giveUp(session, ctx, pending),
+		giveUp,
 	});
 }
 

@@ -46,6 +46,8 @@ export function handlersOf(session: Session): Handlers {
 
 		async session_shutdown({ reason }, ctx) {
 			starting.stop();
+			await chargeTime(session, ctx);
+			session.clock.stop();
 			if (reason === "reload") session.leave(ctx);
 			else await session.shutDown(ctx);
 		},

@@ -1,16 +1,10 @@
 /** Waits, unless one of the signals aborts first. */
 export async function pause(seconds: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
 	if (seconds === 0) return;
-	const ends = AbortSignal.any(signals.filter((signal) => signal !== undefined));
-	await new Promise<void>((resolve) => {
-		const timer = setTimeout(resolve, seconds * 1000);
-		const end = (): void => {
-			clearTimeout(timer);
-			resolve();
-		};
-		if (ends.aborted) end();
-		ends.addEventListener("abort", end, { once: true });
-	});
+	let timer: NodeJS.Timeout | undefined;
+	const over = new Promise((resolve) => (timer = setTimeout(resolve, seconds * 1000)));
+	await unlessAborted(over, signals);
+	clearTimeout(timer);
 }
 
 /** The value of the promise; undefined if one of the signals aborts first. */
@@ -22,7 +16,7 @@ export async function unlessAborted<T>(
 	if (ends.aborted) return undefined;
 	let end = (): void => {};
 	const aborted = new Promise<undefined>((resolve) => (end = () => resolve(undefined)));
-	ends.addEventListener("abort", end, { once: true });
+	ends.addEventListener("abort", end);
 	try {
 		return await Promise.race([promise, aborted]);
 	} finally {

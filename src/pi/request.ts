@@ -19,11 +19,9 @@ export async function decisionAbout(
 ): Promise<Exclude<Decision, "wait"> | "gone"> {
 	for (;;) {
 		if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
-		const charged = chargeTime(session, ctx);
-		if (charged) await charged;
+		await chargeTime(session, ctx);
 		const [next, decision, effects] = decide(session.state, request);
-		const carriedOut = commit(session, next, effects, ctx);
-		if (carriedOut) await carriedOut;
+		await commit(session, next, effects, ctx);
 		if (session.handover.isOver) return "gone";
 		if (decision === "admit") watchTime(session, ctx);
 		if (decision !== "wait") return decision;

@@ -1,7 +1,7 @@
 /** Standard output, standard error and the exit code: all that a script reads. */
 import { writeSync } from "node:fs";
 import { isBroken, PREFIX, stoppedByLimit } from "../core/outcome.ts";
-import type { Context } from "./host.ts";
+import type { Assistant, Context } from "./host.ts";
 import { shared } from "./process-state.ts";
 import { noted } from "./reply.ts";
 import type { Report } from "./report.ts";
@@ -23,15 +23,14 @@ export class PendingLine {
 	#write: (() => void) | undefined;
 
 	set(line: string, session: Context["sessionManager"]): void {
-		this.flush();
 		const write = (): void => {
 			process.off("exit", atExit);
 			console.error(line);
 		};
 		const atExit = (code: number): void => {
-			const last = session.buildSessionProjection().messages.at(-1);
+			const last = session.buildSessionProjection().messages.at(-1) as Partial<Assistant> | undefined;
 			// Pi exits with 1 once it has shown it; another extension may end the process before.
-			const isShown = code === 1 && last?.role === "assistant" && last.errorMessage === line;
+			const isShown = code === 1 && last?.errorMessage === line;
 			if (!isShown) console.error(line);
 		};
 		process.once("exit", atExit);
@@ -73,14 +72,13 @@ function exitWith(code: number): void {
 }
 
 /** An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is a success. */
-export async function giveUp(session: Session, ctx: Context, pending: PendingLine): Promise<void> {
+export async function giveUp(session: Session, ctx: Context): Promise<void> {
 	const { role, telling } = session;
 	const { mode } = ctx;
 	if (!role.ownsProcess) return;
 	const answer = telling.answer === undefined ? undefined : noted(session, telling.answer);
 	await session.step({ type: "shut_down" }, ctx);
 	if (mode === "print" && answer !== undefined) write(`${answer}\n`);
-	pending.flush();
 	process.exit(role.isMember && answer !== undefined ? 0 : STOPPED);
 }
 

@@ -20,6 +20,7 @@ import type { Shares } from "./shares.ts";
 import { announce } from "./sharing.ts";
 import { type CostlyEvent, Subscription } from "./subscribe.ts";
 import { Telling } from "./telling.ts";
+import { watchTime } from "./time.ts";
 import { isStarting, leaveProcess, type Role, roleOf } from "./tree.ts";
 import { Turn } from "./turn.ts";
 
@@ -103,6 +104,9 @@ export class Session implements Guard {
 		this.shares = legacy?.shares;
 		this.state = legacy?.state ?? resumedState(this, attended, ctx);
 		await apply(this, ctx);
+		// Of a run that the last instance has left.
+		this.resumeClock();
+		watchTime(this, ctx);
 		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
 		this.display.warnOnce(problems.join("\n"), ctx);
 		this.whyNot = this.settings.whyNot;
@@ -130,7 +134,6 @@ export class Session implements Guard {
 	}
 
 	async shutDown(ctx: Context): Promise<void> {
-		this.clock.stop();
 		await this.step({ type: "shut_down" }, ctx);
 		await this.shares?.endRun();
 		this.duty = "off";

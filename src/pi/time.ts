@@ -10,9 +10,9 @@ export function chargeTime(session: Session, ctx: Context): Promise<void> | unde
 
 /** The time that is left may run out in the middle of the turn or call that was just admitted. */
 export function watchTime(session: Session, ctx: Context): void {
-	const { attended, meters } = session.state;
+	const { attended, meters, phase } = session.state;
 	const { remaining } = read(meters.time);
-	if (attended || remaining === "unlimited") return;
+	if (attended || phase.name === "idle" || remaining === "unlimited") return;
 	session.clock.setAlarm(remaining, () => {
 		runOut(session, ctx).catch((error: unknown) => {
 			session.fail(error, false);
@@ -25,5 +25,5 @@ async function runOut(session: Session, ctx: Context): Promise<void> {
 	await chargeTime(session, ctx);
 	await session.step({ type: "ran_out", meter: "time" }, ctx);
 	// A dialog may have stopped the clock meanwhile.
-	if (session.state.phase.name === "running" && !isReached(session.state.meters.time)) watchTime(session, ctx);
+	if (!isReached(session.state.meters.time)) watchTime(session, ctx);
 }

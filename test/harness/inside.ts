@@ -200,14 +200,18 @@ function becomePi(): () => void {
 export class Followed {
 	/** The codes with which the process would have ended. */
 	readonly exits: (number | string | null | undefined)[] = [];
+	/** Until the process would have ended. */
 	stderr = "";
 	stdout = "";
 	readonly #before = process.listeners("exit");
 
 	constructor(t: TestContext) {
 		const { exitCode } = process;
-		t.mock.method(console, "error", (line: string) => void (this.stderr += `${line}\n`));
+		t.mock.method(console, "error", (line: string) => {
+			if (this.exits.length === 0) this.stderr += `${line}\n`;
+		});
 		t.mock.method(process, "exit", (code?: number) => {
+			if (this.exits.length === 0) this.end(code ?? 0);
 			this.exits.push(code);
 			throw new Error("The process ends.");
 		});

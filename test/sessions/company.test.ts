@@ -27,6 +27,14 @@ function programs(options: TurnLimitOptions) {
 describe("two copies in one session", () => {
 	const twice = "This session loads pi-turn-limit twice; this copy does nothing.";
 
+	test("know each other by names that no version may change", async (t) => {
+		assert.equal(Reflect.get(globalThis, Symbol.for("pi-turn-limit/2")), shared);
+		const answer = { rank: "installed", isFirst: true };
+		const asks = (pi: ExtensionAPI): void => pi.events.emit("turn-limit:loading", answer);
+		await inside(t, { ...endlessly, extensions: [installed, asks] });
+		assert.equal(answer.isFirst, false);
+	});
+
 	test("both installed: the first guards, the second says so and is silent, and there is one command", async (t) => {
 		const pi = await inside(t, { ...endlessly, person: () => false, extensions: [installed, installed] });
 		assert.deepEqual(pi.notifications, [{ message: twice, type: "warning" }]);
@@ -245,6 +253,19 @@ describe("a subagent", () => {
 		const env = { ...wrappingUp.env, PI_TURN_LIMIT_PARTIAL_NOTE: "false" };
 		const { pi } = await child(t, parent(), { ...wrappingUp, env });
 		assert.equal(pi.session.getLastAssistantText(), "My report.");
+	});
+
+	test("in the same process as its parent says so in its stream too, once", async (t) => {
+		await child(t, {}, { model: [text("done")] });
+		let streamed = "";
+		const env = { ...limit(2), PI_TURN_LIMIT_GRACE: "1" };
+		const pi = await inside(t, { model: [noop, text("My report.")], env });
+		pi.session.subscribe((event) => {
+			if (event.type !== "message_update" || event.assistantMessageEvent.type !== "text_delta") return;
+			streamed += event.assistantMessageEvent.delta;
+		});
+		await pi.run("go");
+		assert.equal(streamed, `My report.\n\n${note}`);
 	});
 
 	test("that ends by itself does not say so", async (t) => {

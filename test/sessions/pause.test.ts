@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test, type TestContext } from "node:test";
-import { pause } from "../../src/pi/pause.ts";
+import { pause, unlessAborted } from "../../src/pi/pause.ts";
 
 /** Timers that the test lets fire; gives how long they were to wait, and how many were cleared. */
 function timers(t: TestContext) {
@@ -49,4 +50,22 @@ test("a pause after the end is over at once, and leaves no timer", async (t) => 
 	const { cleared } = timers(t);
 	await pause(2, [AbortSignal.abort(), undefined]);
 	assert.deepEqual(cleared, [1]);
+});
+
+for (const [what, promise, expected] of [
+	["the promise has one", Promise.resolve("value"), "value"],
+	["a signal aborts first", new Promise<never>(() => {}), undefined],
+] as const) {
+	test(`a value is ${expected} where ${what}, and nothing listens to the signals any more`, async (t) => {
+		const ends = new AbortController();
+		t.mock.method(AbortSignal, "any", () => ends.signal);
+		const value = unlessAborted<string>(promise, [undefined, ends.signal]);
+		if (expected === undefined) ends.abort();
+		assert.equal(await value, expected);
+		assert.deepEqual(getEventListeners(ends.signal, "abort"), []);
+	});
+}
+
+test("a value that comes after the end is none", async () => {
+	assert.equal(await unlessAborted(Promise.resolve("value"), [AbortSignal.abort()]), undefined);
 });

@@ -1,10 +1,13 @@
 /** What the extension does to the process of a script: its exit code, its standard error, its listeners. */
 import assert from "node:assert/strict";
+import fs, { readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
-import { Followed, inside, type InsideOptions } from "../harness/inside.ts";
+import { write } from "../../src/pi/script.ts";
+import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, fail, type Reply, type Request, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 
@@ -37,6 +40,14 @@ function speaks(pi: ExtensionAPI): void {
 	pi.on("agent_settled", () => pi.sendMessage({ customType: "peer", content: "I was here.", display: true }));
 }
 
+function explains(pi: ExtensionAPI): void {
+	pi.on("message_end", ({ message }) =>
+		message.role === "assistant" && message.stopReason === "aborted"
+			? { message: { ...message, errorMessage: "I know better." } }
+			: undefined,
+	);
+}
+
 test("a script that is stopped three times leaves two listeners: for the code and for the line", async (t) => {
 	const { followed } = await script(t, ["works", "works", "works"]);
 	assert.equal(followed.listeners.length, 2);
@@ -53,7 +64,9 @@ describe("the exit code", () => {
 	] as const) {
 		for (const mode of ["print", "json"] as const) {
 			test(`is ${code} after: ${prompts.join(", ")} (${mode})`, async (t) => {
+				const { exitCode } = process;
 				const { followed } = await script(t, prompts, { mode });
+				assert.equal(process.exitCode, exitCode, "it is pi's until the end");
 				assert.equal(followed.end(0), code);
 			});
 		}
@@ -109,12 +122,18 @@ describe("the line about a stop", () => {
 		assert.equal(pi.last?.stopReason, "aborted");
 	});
 
-	test("is printed at the end where another message comes after it", async (t) => {
-		const { followed } = await script(t, ["works"], { extensions: [installed, speaks] });
-		assert.equal(followed.stderr, "");
-		followed.end(1);
-		assert.equal(followed.stderr, stopLine);
-	});
+	for (const [where, extensions, code] of [
+		["another message comes after it", [installed, speaks], 1],
+		["another extension has put its own reason in the last message", [installed, explains], 1],
+		["another extension ends the process before pi can show it", [installed], 2],
+	] as const) {
+		test(`is printed at the end where ${where}`, async (t) => {
+			const { followed } = await script(t, ["works"], { extensions: [...extensions] });
+			assert.equal(followed.stderr, "");
+			followed.end(code);
+			assert.equal(followed.stderr, stopLine);
+		});
+	}
 
 	test("is printed before the next prompt, and not again at the end", async (t) => {
 		const { followed } = await script(t, ["works", "ends"]);
@@ -164,11 +183,10 @@ describe("the line about a stop", () => {
 });
 
 describe("an extension that wakes the agent whenever it has settled", () => {
-	/** Until the process would have ended, or after 5 times. */
+	/** Until the process would have ended, or so many times. */
 	const waker =
-		(followed: Followed) =>
+		(followed: Followed, left = 5) =>
 		(pi: ExtensionAPI): void => {
-			let left = 5;
 			pi.on("agent_settled", () => {
 				if (followed.exits.length === 0 && left-- > 0) pi.sendUserMessage("go on");
 			});
@@ -189,7 +207,8 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 	async function woken(t: TestContext, options: InsideOptions = {}, prompt = "works") {
 		const waits = hurry(t);
 		const followed = new Followed(t);
-		const pi = await inside(t, { ...fated, ...options, extensions: [installed, waker(followed)] });
+		const { extensions = [installed] } = options;
+		const pi = await inside(t, { ...fated, ...options, extensions: [...extensions, waker(followed)] });
 		await pi.run(prompt);
 		await pi.until("rest", () => pi.session.isIdle);
 		return { pi, followed, waits };
@@ -218,13 +237,67 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		assert.equal(followed.stdout, "");
 	});
 
-	test("ends no process of a program, and waits longer each time", async (t) => {
-		const { pi, followed, waits } = await woken(t, { isPi: false });
-		await pi.until("the longest wait", () => waits.includes(4000));
-		assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
-		assert.deepEqual(waits.slice(0, 3), [1000, 2000, 4000]);
-		assert.equal(pi.model.requests.length, 2);
+	for (const [whose, limit] of [
+		["that loads us as pi does", installed],
+		["with limits of its own", turnLimit({ turns: 2, grace: 1 })],
+	] as const) {
+		test(`ends no process of a program ${whose}, and waits longer each time`, async (t) => {
+			const { pi, followed, waits } = await woken(t, { isPi: false, extensions: [limit] });
+			await pi.until("the longest wait", () => waits.includes(4000));
+			assert.deepEqual([followed.exits, followed.stdout], [[], ""]);
+			assert.deepEqual(waits.slice(0, 3), [1000, 2000, 4000]);
+			assert.equal(pi.model.requests.length, 2);
+		});
+	}
+
+	test("ends a script also where it keeps one run going, with the line and 53", async (t) => {
+		hurry(t);
+		const followed = new Followed(t);
+		const goesOn = (pi: ExtensionAPI): void => {
+			const more = { type: "custom_message", customType: "peer", content: "Go on.", display: true } as const;
+			pi.on("turn_end", () => (followed.exits.length > 0 ? undefined : { entries: [more], continue: true }));
+		};
+		const env = { ...fated.env, PI_TURN_LIMIT_POLICY: "synthesize" };
+		const model = (_request: Request, n: number): Reply => (n === 3 ? text("My report.") : noop);
+		const pi = await inside(t, { model, env, extensions: [installed, goesOn] });
+		await pi.run("go");
+		assert.deepEqual(followed.exits, [53]);
+		assert.match(followed.stderr, /^pi-turn-limit: synthesized at the limit of 2 turns /);
 	});
+
+	for (const [prompt, code, stdout] of [
+		["ends", 0, /^My report\.\n\n\[pi-turn-limit: .*\]\n$/],
+		["works", 53, /^$/],
+	] as const) {
+		test(`ends a subagent with ${code} after: ${prompt}`, async (t) => {
+			const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8").split(") ").at(-1) ?? "";
+			const env = { ...fated.env, PI_TURN_LIMIT_ROOT: `${process.ppid}.${stat.split(" ")[19]}.1` };
+			const { pi, followed } = await woken(t, { env }, prompt);
+			await pi.until("exit", () => followed.exits.length > 0);
+			assert.deepEqual(followed.exits, [code]);
+			assert.match(followed.stdout, stdout);
+		});
+	}
+
+	for (const [what, act] of [
+		["Escape", (pi: Inside) => pi.session.abort()],
+		["the end of the session", (pi: Inside) => pi.quit()],
+	] as const) {
+		test(`waits no longer after ${what}`, async (t) => {
+			const { setTimeout: real } = globalThis;
+			let wait = (): void => {};
+			const waiting = new Promise<void>((resolve) => (wait = resolve));
+			t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) =>
+				ms === 1000 ? wait() : (Reflect.apply(real, undefined, [then, ms, ...args]) as unknown),
+			);
+			const followed = new Followed(t);
+			const pi = await inside(t, { ...fated, isPi: false, extensions: [installed, waker(followed, 2)] });
+			const run = pi.run("works");
+			await waiting;
+			await act(pi);
+			await run;
+		});
+	}
 
 	test("starts no third run where there is a person", async (t) => {
 		const { pi, followed, waits } = await woken(t, { person: () => false });
@@ -268,8 +341,7 @@ describe("a pi that is too old", () => {
 			const followed = new Followed(t);
 			await inside(t, { ...old, ...options }).catch(() => {});
 			assert.deepEqual(followed.exits, [1]);
-			// What comes after it comes because this process does not end.
-			assert.equal(followed.stderr.split("\n")[0], `pi-turn-limit: ${tooOld}`);
+			assert.equal(followed.stderr, `pi-turn-limit: ${tooOld}\n`);
 		});
 	}
 
@@ -317,4 +389,43 @@ describe("a pi that is too old", () => {
 test("a failure of the provider is pi's to report", async (t) => {
 	const { followed } = await script(t, ["works"], { model: endless(fail(400)) });
 	assert.deepEqual([followed.end(1), followed.stderr], [1, ""]);
+});
+
+describe("what is written to standard output", () => {
+	/** A pipe that answers each write with the next of these: how many bytes it takes, or why it takes none. */
+	function pipe(t: TestContext, answers: readonly (number | string)[]) {
+		const waits: unknown[] = [];
+		let [taken, n] = ["", 0];
+		t.mock.method(Atomics, "wait", (...args: unknown[]) => void waits.push(args[3]));
+		const { mock } = t.mock.method(fs, "writeSync", (fd: number, rest: Buffer) => {
+			assert.equal(fd, 1);
+			const answer = answers[n++];
+			if (typeof answer !== "number") throw Object.assign(new Error(answer), { code: answer });
+			taken += rest.subarray(0, answer).toString();
+			return answer;
+		});
+		syncBuiltinESMExports();
+		t.after(() => {
+			mock.restore();
+			syncBuiltinESMExports();
+		});
+		return { waits, taken: () => taken };
+	}
+
+	for (const [what, answers, waits, taken] of [
+		["is all of it, in as many parts as the pipe takes", [2, 1, 7], [], "My wörds."],
+		["waits a moment for a pipe that is full", [2, "EAGAIN", "EAGAIN", 8], [10, 10], "My wörds."],
+		["ends where its reader goes, as head does", [2, "EPIPE"], [], "My"],
+	] as const) {
+		test(what, (t) => {
+			const seen = pipe(t, answers);
+			write("My wörds.");
+			assert.deepEqual([seen.waits, seen.taken()], [waits, taken]);
+		});
+	}
+
+	test("fails where it cannot be written", (t) => {
+		pipe(t, ["EIO"]);
+		assert.throws(() => write("My words"), { code: "EIO" });
+	});
 });

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { mock, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { Clock } from "../../src/pi/clock.ts";
 
 /** A clock, and a way to let time pass: timers run as they would, every five seconds. */
 function clock(t: TestContext): { clock: Clock; pass: (seconds: number) => void; sleep: (seconds: number) => void } {
 	let now = 0;
-	mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
-	t.after(() => mock.timers.reset());
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	t.after(() => t.mock.timers.reset());
 	const pass = (seconds: number): void => {
 		for (let second = 0; second < seconds; second++) {
 			now += 1000;
-			mock.timers.tick(1000);
+			t.mock.timers.tick(1000);
 		}
 	};
 	return { clock: new Clock(() => now), pass, sleep: (seconds) => (now += 1000 * seconds) };
@@ -63,6 +63,18 @@ test("nothing counts and no alarm rings once the run is over", (t) => {
 	it.lap();
 	pass(60);
 	assert.deepEqual([rang, it.lap()], [1, 0]);
+});
+
+test("without another clock it is the process's, and no timer is left when the run is over", (t) => {
+	t.mock.method(performance, "now", () => 7 + 1000 * looks++);
+	let looks = 0;
+	const stopped = t.mock.method(globalThis, "clearInterval");
+	const ticking = t.mock.method(globalThis, "setInterval");
+	const it = new Clock();
+	it.run();
+	assert.equal(it.lap(), 1000);
+	it.stop();
+	assert.equal(stopped.mock.calls[0]?.arguments[0], ticking.mock.calls[0]?.result);
 });
 
 test("fractions of a millisecond add up", () => {
