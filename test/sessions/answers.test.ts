@@ -75,3 +75,42 @@ test("a model that goes in circles is told so once, with its next request", asyn
 	const told = pi.model.turns.map((request) => request.count("You are going in circles"));
 	assert.deepEqual(told, [0, 0, 0, 1, 1]);
 });
+
+test("a command that raises the limit takes the question away, and the run goes on", async (t) => {
+	const pi = await inside(t, {
+		...{ model: [noop, noop, text("done")], env: { PI_MAX_TURNS: "1" } },
+		person: async ({ signal }) => {
+			await pi.run("/turn-limit +5");
+			return await new Promise<boolean>((resolve) => {
+				if (signal?.aborted) resolve(false);
+				signal?.addEventListener("abort", () => resolve(false));
+			});
+		},
+	});
+	await pi.run("go");
+	assert.deepEqual([pi.asked.length, pi.model.requests.length], [1, 3]);
+});
+
+test("the widget counts the first turn before the model answers", async (t) => {
+	const shown: unknown[] = [];
+	const pi = await inside(t, {
+		person: () => false,
+		model: () => {
+			shown.push(pi.widgets.at(-1));
+			return text("done");
+		},
+	});
+	await pi.run("go");
+	assert.deepEqual(shown, ["Turns: 1/25"]);
+});
+
+test("the end of a run that nobody prompted is told once, however often such a run comes", async (t) => {
+	const pi = await inside(t, { model: times(5, noop), env: { PI_MAX_TURNS: "1" }, person: () => false });
+	await pi.run("go");
+	const told: number[] = [];
+	for (let woken = 0; woken < 2; woken++) {
+		await pi.session.sendUserMessage("go on");
+		told.push(pi.notifications.length);
+	}
+	assert.deepEqual([pi.model.requests.length, told], [1, [2, 2]]);
+});

@@ -115,6 +115,28 @@ describe("two copies in one session", () => {
 	});
 });
 
+for (const [what, copy, begins] of [
+	["that pi has loaded one after the other", () => installed, undefined],
+	["of a program that were loaded together", () => programs({ turns: 2 }).limit, "unbound"],
+] as const) {
+	test(`two sessions ${what} have both the command on one bus`, async (t) => {
+		const listeners = new Set<(data: unknown) => void>();
+		const events = {
+			emit: (_name: string, data: unknown) => listeners.forEach((listener) => listener(data)),
+			on: (_name: string, listener: (data: unknown) => void) => {
+				listeners.add(listener);
+				return () => void listeners.delete(listener);
+			},
+		};
+		for (let n = 1; n <= 2; n++) {
+			const extension = copy();
+			const onBus = (pi: ExtensionAPI) => extension(Object.assign(Object.create(pi) as ExtensionAPI, { events }));
+			const pi = await inside(t, { extensions: [onBus], ...(begins ? { begins } : {}) });
+			assert.equal(pi.session.extensionRunner.getCommand("turn-limit")?.name, "turn-limit");
+		}
+	});
+}
+
 describe("a session that was disposed of", () => {
 	test("is not prompted through its limit", async (t) => {
 		const { limit } = programs({ turns: 2 });
@@ -311,8 +333,9 @@ describe("a subagent", () => {
 		}
 
 		test("and before it leaves a failure of the provider as it is", async (t) => {
-			const { pi } = await child(t, parent(), { model: [fail(400, "No such model.")], env });
+			const { pi, followed } = await child(t, parent(), { model: [fail(400, "No such model.")], env });
 			assert.equal(pi.last?.errorMessage, '400: {"message":"No such model."}');
+			assert.equal(followed.stderr, "");
 		});
 
 		test("that is aborted says nothing of the limit", async (t) => {

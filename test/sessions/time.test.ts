@@ -58,6 +58,25 @@ test("the turn in which the time runs out is the last", async (t) => {
 	assert.equal("meter" in heard[0]! && heard[0].meter, "time");
 });
 
+test("time that is granted in the final pass takes back that it is spent", async (t) => {
+	const slowTool = (pi: ExtensionAPI): void => {
+		pi.on("tool_execution_end", () => void (scene.clock.now += 10_000));
+	};
+	const slow = held(noop);
+	const scene = await timed(t, "10s", 0, { extensions: [slowTool], model: [noop, slow] }, "synthesize");
+	const run = scene.pi.run("go");
+	await scene.pi.model.arrival(2);
+	await scene.pi.run("/turn-limit time +60s");
+	slow.release();
+	await run;
+	const told = scene.pi.model.turns.map((request) => [request.count("is spent"), request.count("The limit was raised")]);
+	assert.deepEqual(told, [
+		[0, 0],
+		[1, 0],
+		[0, 1],
+	]);
+});
+
 describe("the clock stands still", () => {
 	test("while the person is asked, and a yes gives as much again", async (t) => {
 		const person = (_asked: unknown, n: number): boolean => {
@@ -90,6 +109,20 @@ describe("the clock stands still", () => {
 		const scene = await timed(t, "30s", 2, { ui: { select }, extensions: [asker], model: times(3, noop) });
 		await scene.pi.run("go");
 		assert.deepEqual(scene.ends(), [["completed", 8]]);
+	});
+
+	test("while the person is asked beside another extension's dialog, of which alone pi tells", async (t) => {
+		const asker = (pi: ExtensionAPI): void => {
+			pi.on("tool_call", (_event, { ui }) => void ui.select("Allow?", ["yes"]));
+		};
+		const person = (_asked: unknown, n: number): boolean => {
+			scene.clock.now += 900_000;
+			return n === 1;
+		};
+		const ui = { select: (): Promise<string> => new Promise(() => {}) };
+		const scene = await timed(t, "10s", 5, { person, ui, extensions: [asker] });
+		await scene.pi.run("go");
+		assert.deepEqual(scene.ends(), [["declined", 20]]);
 	});
 
 	test("until the agent works again, where the end of a dialog never comes", async (t) => {
