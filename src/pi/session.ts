@@ -186,9 +186,8 @@ export class Session implements Guard {
 	fail(error: unknown, isTurn: boolean): void {
 		this.turn.isRefused ||= isTurn;
 		const begun = isTurn ? start(this.state) : this.state;
-		const [next, effects] = transition(begun, { type: "broke", message: String(error) });
-		this.state = next;
-		if (effects.some(({ type }) => type === "close_question")) this.question?.close();
+		[this.state] = transition(begun, { type: "broke", message: String(error) });
+		this.question?.close();
 	}
 
 	newTurn(): void {
@@ -201,7 +200,7 @@ export class Session implements Guard {
 	 * something. To be called after everything that can bring that about in mid-turn.
 	 */
 	awaitTurnEnd(): void {
-		if (this.turn.listening.has("turn_end") || this.handover.isOver) return;
+		if (this.handover.isOver) return;
 		const isAwaited = this.options.grace !== undefined || this.delivery.isPending || isEndAwaited(this.state);
 		if (isAwaited) this.listenTo("turn_end");
 	}

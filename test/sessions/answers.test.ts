@@ -108,9 +108,12 @@ test("the end of a run that nobody prompted is told once, however often such a r
 	const pi = await inside(t, { model: times(5, noop), env: { PI_MAX_TURNS: "1" }, person: () => false });
 	await pi.run("go");
 	const told: number[] = [];
-	for (let woken = 0; woken < 2; woken++) {
+	for (let woken = 0; woken < 3; woken++) {
 		await pi.session.sendUserMessage("go on");
 		told.push(pi.notifications.length);
 	}
-	assert.deepEqual([pi.model.requests.length, told], [1, [2, 2]]);
+	assert.deepEqual([pi.model.requests.length, told], [1, [2, 2, 2]]);
+	await pi.run("/turn-limit +1");
+	await pi.session.sendUserMessage("go on");
+	assert.equal(pi.model.requests.length, 2);
 });

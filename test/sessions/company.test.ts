@@ -59,6 +59,13 @@ describe("two copies in one session", () => {
 		assert.equal(pi.model.requests.length, 3);
 	});
 
+	test("both installed: the limits of the second stop nothing", async (t) => {
+		const env = { PI_TURN_LIMIT_REPEATS: "unlimited" };
+		const pi = await inside(t, { model: times(14, noop), env, extensions: [installed, installed] });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 15);
+	});
+
 	for (const order of ["first", "second"]) {
 		test(`an installed one and a program's, which is loaded ${order}: the program's guards without a word`, async (t) => {
 			const { limit, outcomes } = programs({ turns: 2 });
@@ -101,8 +108,17 @@ describe("two copies in one session", () => {
 		for (const { session } of [pi, bare]) await assert.rejects(limit.prompt(session, "go"), /does not guard/);
 		await assert.rejects(limit.prompt(other.session, "go"), { name: "LimitExceeded" });
 		await other.quit();
-		await assert.rejects(limit.prompt(other.session, "go"), /does not guard/);
+		for (const session of [other.session, { prompt: () => Promise.resolve() }])
+			await assert.rejects(limit.prompt(session, "go"), /does not guard/);
 		assert.equal(pi.model.requests.length + bare.model.requests.length, 0);
+	});
+
+	test("a program's limit that has seen no event may guard the session that has loaded it, and none that has a guard", async (t) => {
+		const { limit } = programs({ turns: 2 });
+		const guarded = await inside(t, endlessly);
+		const free = await inside(t, { ...endlessly, extensions: [limit], begins: "unbound" });
+		await assert.rejects(limit.prompt(guarded.session, "go"), /does not guard/);
+		await assert.rejects(limit.prompt(free.session, "go"), { name: "LimitExceeded" });
 	});
 
 	test("a program's limit that no session has loaded yet may guard the first one", async (t) => {
@@ -415,6 +431,13 @@ describe("a subagent", () => {
 
 	test("in the same process that ends by itself does not say so in the stream", async (t) => {
 		assert.equal(await streamed(t, { ...wrappingUp, env: limit(9) }), "My report.");
+	});
+
+	test("in the same process as its parent warns of nothing on standard error", async (t) => {
+		const followed = new Followed(t);
+		await inside(t, endlessly);
+		await inside(t, { ...endlessly, env: { PI_TURN_LIMIT_TOOLS: "-1" }, begins: "new" });
+		assert.equal(followed.stderr, "");
 	});
 
 	test("in the same process as its parent is one, and leaves exit code and variable to it", async (t) => {
