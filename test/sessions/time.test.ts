@@ -111,6 +111,17 @@ describe("the clock stands still", () => {
 		assert.deepEqual(scene.ends(), [["completed", 8]]);
 	});
 
+	test("between two runs", async (t) => {
+		const scene = await timed(t, "10s", 2, { model: [] });
+		await scene.pi.run("go");
+		scene.clock.now += 50_000;
+		await scene.pi.session.sendUserMessage("go on");
+		assert.deepEqual(scene.ends(), [
+			["completed", 2],
+			["completed", 2],
+		]);
+	});
+
 	test("while the person is asked beside another extension's dialog, of which alone pi tells", async (t) => {
 		const asker = (pi: ExtensionAPI): void => {
 			pi.on("tool_call", (_event, { ui }) => void ui.select("Allow?", ["yes"]));
