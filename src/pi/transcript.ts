@@ -1,4 +1,5 @@
 /** How our entries look in the transcript, today and after a resume. */
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type Context, GUIDANCE, type Pi } from "./host.ts";
 import { loadedKit, loadKit } from "./load-kit.ts";
 import { readOutcome } from "./record.ts";
@@ -9,14 +10,16 @@ export async function canShowEntries(pi: Pi, { sessionManager }: Context): Promi
 	try {
 		registerRenderers(pi);
 		// A dialog of this process has loaded it already, of an earlier one has not.
-		const isGuided = sessionManager
-			.getEntries()
-			.some((entry) => "customType" in entry && entry.customType === GUIDANCE);
-		if (isGuided) await loadKit();
+		if (isGuided(sessionManager.getEntries())) await loadKit();
 		return true;
 	} catch {
 		return false;
 	}
+}
+
+/** True if the person has said something at a question. */
+export function isGuided(entries: readonly SessionEntry[]): boolean {
+	return entries.some((entry) => "customType" in entry && entry.customType === GUIDANCE);
 }
 
 function registerRenderers(pi: Pi): void {
@@ -39,5 +42,5 @@ function registerRenderers(pi: Pi): void {
 /** Lines of at most `width` columns. Our texts have no wide letters. */
 function wrap(text: string, width: number): string[] {
 	const fitting = new RegExp(`(?=\\S).{1,${Math.max(1, width)}}(?!\\S)|\\S{1,${Math.max(1, width)}}`, "g");
-	return text.match(fitting)?.map((line) => line.trimEnd()) ?? [];
+	return [...text.matchAll(fitting)].map(([line]) => line.trimEnd());
 }

@@ -597,6 +597,17 @@ describe("pi reloads its extensions", () => {
 		assert.equal(shared.legacies.size, 0);
 	});
 
+	test("with other settings: calls may repeat that might not before", async (t) => {
+		const model = [...times(2, noop), text("done"), ...times(4, noop)];
+		const env = { PI_TURN_LIMIT_REPEATS: "2" };
+		const pi = await inside(t, { model, env, person: () => false });
+		await pi.run("go");
+		process.env["PI_TURN_LIMIT_REPEATS_EXCEPT"] = "noop";
+		await pi.session.reload();
+		await pi.run("again");
+		assert.deepEqual([pi.model.requests.length, pi.asked.length], [3 + 5, 0]);
+	});
+
 	test("while the question is open: it is asked again, and the first dialog is closed", async (t) => {
 		const pi = await inside(t, {
 			...endlessly,
