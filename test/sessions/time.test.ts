@@ -69,7 +69,10 @@ test("time that is granted in the final pass takes back that it is spent", async
 	await scene.pi.run("/turn-limit time +60s");
 	slow.release();
 	await run;
-	const told = scene.pi.model.turns.map((request) => [request.count("is spent"), request.count("The limit was raised")]);
+	const told = scene.pi.model.turns.map((request) => [
+		request.count("is spent"),
+		request.count("The limit was raised"),
+	]);
 	assert.deepEqual(told, [
 		[0, 0],
 		[1, 0],
