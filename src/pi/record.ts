@@ -20,7 +20,8 @@ export function lastRunText(outcome: Outcome): string {
 	const isSilent = outcome.kind === "declined" && !outcome.answered;
 	const how = isSilent ? "stopped, nobody answered" : ENDS[outcome.kind];
 	const { meter, limit } = outcome as Outcome & Partial<Trip>;
-	const where = meter === undefined || limit === undefined ? "" : ` at the limit of ${amountIn(meter, limit)}`;
+	// The person can ask for the wrap-up without a limit.
+	const where = meter !== undefined && typeof limit === "number" ? ` at the limit of ${amountIn(meter, limit)}` : "";
 	return `Last run: ${how}${where}; spent: ${spentText(outcome, meter)}.`;
 }
 

@@ -42,6 +42,7 @@ for (const wrong of [
 for (const [outcome, words] of [
 	[{ kind: "completed" }, "finished by itself"],
 	[{ kind: "wrapped_up", ...trip }, "finished after the wrap-up at the limit of 3 turns"],
+	[{ kind: "wrapped_up", meter: "turns", limit: "unlimited" }, "finished after the wrap-up"],
 	[{ kind: "synthesized", ...trip }, "stopped with an answer at the limit of 3 turns"],
 	[{ kind: "declined", answered: true, ...trip }, "stopped by you at the limit of 3 turns"],
 	[{ kind: "declined", ...trip }, "stopped, nobody answered at the limit of 3 turns"],
