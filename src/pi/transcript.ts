@@ -42,5 +42,5 @@ function registerRenderers(pi: Pi): void {
 /** Lines of at most `width` columns. Our texts have no wide letters. */
 function wrap(text: string, width: number): string[] {
 	const fitting = new RegExp(`(?=\\S).{1,${Math.max(1, width)}}(?!\\S)|\\S{1,${Math.max(1, width)}}`, "g");
-	return [...text.matchAll(fitting)].map(([line]) => line.trimEnd());
+	return [...text.matchAll(fitting)].map(([line]) => line);
 }
