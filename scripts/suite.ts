@@ -14,6 +14,9 @@ const GROUPED = /^test\/(company|core|facts|history|ledger|library|pi|sessions|s
 /** So many processes share the files of these folders, a few at a time. */
 const GROUPS = 11;
 
+/** An installed package to be tested. */
+const EXTENSION = process.env["PI_TEST_EXTENSION"];
+
 /** Runs the tests; names those that fail and says why, and the sum in one line. Gives whether all have passed. */
 export async function passes(name: string, patterns: readonly string[]): Promise<boolean> {
 	// In the project, so that the extension finds its packages.
@@ -28,7 +31,7 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 		console.log(`${name}: ${found.length} files`);
 		const files = processesOf(found, folder);
 		process.chdir(root);
-		process.env["PI_TEST_EXTENSION"] ??= await bundled(folder);
+		process.env["PI_TEST_EXTENSION"] = EXTENSION ?? (await bundled(folder));
 		// Pi keeps its own compiled code there too.
 		process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
 		// More than there are cores, because tests also wait.
