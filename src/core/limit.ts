@@ -64,8 +64,8 @@ export function spend(meters: PerMeter<Meter>, ids: readonly MeterId[], by: numb
 }
 
 /** N means N: the request after the N-th meets the gate. */
-export function isReached({ limit, used, extra }: Meter): boolean {
-	return limit.max !== "unlimited" && used >= limit.max + extra;
+export function isReached(meter: Meter): boolean {
+	return meter.used >= toNumber(bound(meter));
 }
 
 export function read(meter: Meter): Reading {
