@@ -14,7 +14,7 @@ export const node = process.env["PI_TEST_NODE"] || process.execPath;
 export const cli =
 	process.env["PI_TEST_HOST"] || join(root, "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
 
-/** What pi loads as our extension; `PI_TEST_EXTENSION` names a bundle of it (`scripts/suite.ts`), or an installed package. */
+/** Our extension as pi loads it; `PI_TEST_EXTENSION` names a bundle of it (`scripts/suite.ts`), or an installed package. */
 export const extension = process.env["PI_TEST_EXTENSION"] || root;
 
 /** The environment of a program that loads pi: it finds pi compiled, as pi's own cli.js does. */

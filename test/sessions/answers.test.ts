@@ -1,4 +1,4 @@
-/** What follows the answers that a person gives in the terminal. */
+/** A person answers the question in the terminal; the run goes on, or ends. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";

@@ -1,4 +1,4 @@
-/** What a session has spent, read from its entries when it goes on later. */
+/** A session that goes on later reads from its entries how much it has spent. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Usage } from "@earendil-works/pi-ai";

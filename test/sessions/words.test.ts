@@ -1,4 +1,4 @@
-/** What can stand behind `/turn-limit`: what it means, how it is completed, and the help. */
+/** The words behind `/turn-limit`: their meaning, their completion, and the help. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { complete, help, increaseOf, isCommand, read } from "../../src/pi/words.ts";
