@@ -57,7 +57,7 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 	return isGood;
 }
 
-/** The extension as a few modules: pi compiles them like the sources, and loads them in a fifth of the time. */
+/** The extension as a few modules: pi compiles them like the sources, and loads them in a tenth of the time. */
 async function bundled(folder: string): Promise<string> {
 	const outdir = join(folder, "pi-turn-limit");
 	await build({
