@@ -1,7 +1,7 @@
 /** Runs test files, several in one process: each process pays for its start, and again for the first pi that it starts. */
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { run } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -11,8 +11,11 @@ const root = dirname(import.meta.dirname);
 /** Tests here leave their process as they found it. */
 const GROUPED = /^test\/(company|core|facts|history|ledger|library|pi|sessions|settings|tree)\//;
 
-/** So many processes share the files of these folders, a few at a time. */
-const GROUPS = 11;
+/** These start one program after the other. */
+const LONG = /^test\/(docs\/start|package\/|setup\/)/;
+
+/** So many processes share the grouped files that use a terminal, and so many the others. */
+const GROUPS = { typing: 4, others: 7 };
 
 /** An installed package to be tested. */
 const EXTENSION = process.env["PI_TEST_EXTENSION"];
@@ -35,7 +38,7 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 		// Pi keeps its own compiled code there too.
 		process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
 		// More than there are cores, because tests also wait.
-		const results = run({ files, concurrency: availableParallelism() + 2 });
+		const results = run({ files, concurrency: 3 * availableParallelism() });
 		results.on("test:pass", ({ details }) => {
 			if (details.type !== "suite") passed++;
 		});
@@ -67,19 +70,29 @@ async function bundled(folder: string): Promise<string> {
 	return outdir;
 }
 
-/** One module per process. Neighbours, which take about as long, go to different processes. */
+/** One module per process, those that take long first. */
 function processesOf(files: readonly string[], folder: string): string[] {
 	const grouped = files.filter((file) => GROUPED.test(file));
-	const groups = Array.from({ length: Math.min(GROUPS, grouped.length) }, (_, group) => {
-		const path = join(folder, `${group}.mjs`);
-		const members = grouped.filter((_, i) => i % GROUPS === group);
-		writeFileSync(
-			path,
-			members.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(root, file)).href)};\n`).join(""),
-		);
-		return path;
+	// They wait for a person's pauses more than they work, and share terminals.
+	const typing = grouped.filter((file) => readFileSync(join(root, file), "utf8").includes(".terminal("));
+	const others = grouped.filter((file) => !typing.includes(file));
+	const alone = files.filter((file) => !grouped.includes(file));
+	const long = alone.filter((file) => LONG.test(file));
+	const short = alone.filter((file) => !long.includes(file));
+	return [
+		...long.map((file) => join(root, file)),
+		...modules(typing, GROUPS.typing, join(folder, "typing")),
+		...modules(others, GROUPS.others, join(folder, "others")),
+		...short.map((file) => join(root, file)),
+	];
+}
+
+/** Modules that import the files. Neighbours, which take about as long, go to different modules. */
+function modules(files: readonly string[], count: number, path: string): string[] {
+	return Array.from({ length: Math.min(count, files.length) }, (_, i) => {
+		const members = files.filter((_, at) => at % count === i);
+		const imports = members.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)).href)};\n`);
+		writeFileSync(`${path}-${i}.mjs`, imports.join(""));
+		return `${path}-${i}.mjs`;
 	});
-	const alone = files.filter((file) => !GROUPED.test(file)).map((file) => resolve(root, file));
-	// The longest stand alone, so they come first.
-	return [...alone, ...groups];
 }

@@ -1,6 +1,7 @@
 /** A sandbox in which a real pi runs against a scripted model, and the ways to run it. */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
@@ -66,8 +67,8 @@ export class Host {
 
 	constructor(t: Scope, options: HostOptions, model: Model, url: string) {
 		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
-		// A pi in a process that is used again may still be writing its last file.
-		defer(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
+		// A pi in a process that is used again may still be writing its last file. `rmSync` would not look for it again.
+		defer(t, () => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
 		this.#t = t;
 		this.#isFresh = options.fresh === true || !canReuse;
 		this.model = model;
