@@ -55,6 +55,7 @@ class SessionRunner implements TestRunner {
 	/** In the order in which their tests run; the first failure ends a mutant. */
 	readonly #files: readonly string[];
 	#loaded: Promise<void> | undefined;
+	#loads = 0;
 	/** The tests that have killed a mutant, the last one first: it often kills the next one, which stands beside it. */
 	#killers: string[] = [];
 	/** Milliseconds that a test took last: the quick ones come first. */
@@ -68,9 +69,9 @@ class SessionRunner implements TestRunner {
 		setPatience(patience);
 	}
 
-	/** Modules that were imported stay, so a static mutant gets a process of its own. */
+	/** A static mutant, which acts while its module is loaded, needs all modules anew. */
 	capabilities(): TestRunnerCapabilities {
-		return { reloadEnvironment: false };
+		return { reloadEnvironment: true };
 	}
 
 	async dryRun(): Promise<DryRunResult> {
@@ -85,7 +86,9 @@ class SessionRunner implements TestRunner {
 		mutantActivation,
 		testFilter,
 		hitLimit,
+		reloadEnvironment,
 	}: MutantRunOptions): Promise<MutantRunResult> {
+		if (reloadEnvironment) this.#loaded = undefined;
 		// One that is known to survive would run all tests that reach it, for nothing. MUTATION=all looks again.
 		if (process.env["MUTATION"] !== "all" && isKnown(activeMutant))
 			return { status: MutantRunStatus.Survived, nrOfTests: 0 };
@@ -125,6 +128,16 @@ class SessionRunner implements TestRunner {
 	}
 
 	async #loadAll(): Promise<void> {
+		if (this.#loads++ === 0) this.#prepare();
+		registered.length = 0;
+		for (const file of this.#files) {
+			const { href } = pathToFileURL(join(process.cwd(), file));
+			await load(file, () => import(`${href}?${this.#loads}`));
+		}
+	}
+
+	#prepare(): void {
+		const own = pathToFileURL(join(process.cwd(), "/")).href;
 		process.env["PROPERTIES"] = "quick";
 		process.on("uncaughtException", (error) => this.#uncaught.push(error));
 		process.on("unhandledRejection", (error) => {
@@ -135,13 +148,14 @@ class SessionRunner implements TestRunner {
 			throw new Error(`The process would have ended with ${String(code)}.`);
 		};
 		registerHooks({
-			resolve: (name, from, next) =>
-				name === "node:test" && from.parentURL !== SHIM ? { url: SHIM, shortCircuit: true } : next(name, from),
+			resolve: (name, from, next) => {
+				if (name === "node:test" && from.parentURL !== SHIM) return { url: SHIM, shortCircuit: true };
+				const found = next(name, from);
+				const isOurs = found.url.startsWith(own) && !found.url.includes("/node_modules/") && found.url !== SHIM;
+				// Node loads a module again if its address is a new one.
+				return isOurs ? { ...found, url: `${found.url.replace(/\?.*/, "")}?${this.#loads}` } : found;
+			},
 		});
-		for (const file of this.#files) {
-			const { href } = pathToFileURL(join(process.cwd(), file));
-			await load(file, () => import(href));
-		}
 	}
 
 	async #run(tests: readonly Registered[], bails: boolean): Promise<TestResult[]> {
