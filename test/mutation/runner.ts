@@ -132,7 +132,7 @@ class SessionRunner implements TestRunner {
 		registered.length = 0;
 		for (const file of this.#files) {
 			const { href } = pathToFileURL(join(process.cwd(), file));
-			await load(file, () => import(`${href}?${this.#loads}`));
+			await load(file, () => import(href));
 		}
 	}
 
@@ -151,9 +151,9 @@ class SessionRunner implements TestRunner {
 			resolve: (name, from, next) => {
 				if (name === "node:test" && from.parentURL !== SHIM) return { url: SHIM, shortCircuit: true };
 				const found = next(name, from);
-				const isOurs = found.url.startsWith(own) && !found.url.includes("/node_modules/") && found.url !== SHIM;
 				// Node loads a module again if its address is a new one.
-				return isOurs ? { ...found, url: `${found.url.replace(/\?.*/, "")}?${this.#loads}` } : found;
+				const isOurs = found.url.startsWith(own) && !/\/node_modules\/|\?/.test(found.url) && found.url !== SHIM;
+				return isOurs ? { ...found, url: `${found.url}?load=${this.#loads}` } : found;
 			},
 		});
 	}

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
+import { Session } from "../../src/pi/session.ts";
 import { inside } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
@@ -22,6 +23,18 @@ test("a call that a tool makes while the question is open waits for the answer, 
 	const pi = await inside(t, { model, isPi: false, extensions: [limit], person });
 	await pi.run("go");
 	assert.deepEqual([made, pi.asked.length, limit.snapshot().toolCalls.used], [[undefined], 1, 2]);
+});
+
+test("a step without an effect is done when it returns, so that the handler of an event need not wait", async (t) => {
+	let breaker: Session | undefined;
+	let result: unknown = "none";
+	const limit = (pi: ExtensionAPI): void => {
+		breaker = new Session(pi, { rank: "program", places: [] });
+		pi.on("agent_start", (_event, ctx) => void (result = breaker?.step({ type: "prompted" }, ctx)));
+	};
+	const pi = await inside(t, { isPi: false, extensions: [limit] });
+	await pi.run("go");
+	assert.equal(result, undefined);
 });
 
 test("an abort before a call that meets its limit asks nobody", async (t) => {

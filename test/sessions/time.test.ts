@@ -83,7 +83,7 @@ test("time that is granted in the final pass takes back that it is spent", async
 describe("the clock stands still", () => {
 	test("while the person is asked, and a yes gives as much again", async (t) => {
 		const person = (_asked: unknown, n: number): boolean => {
-			scene.clock.now += 900_000;
+			scene.clock.now += 50_000;
 			return n === 1;
 		};
 		const scene = await timed(t, "10s", 5, { person });
@@ -130,13 +130,26 @@ describe("the clock stands still", () => {
 			pi.on("tool_call", (_event, { ui }) => void ui.select("Allow?", ["yes"]));
 		};
 		const person = (_asked: unknown, n: number): boolean => {
-			scene.clock.now += 900_000;
+			scene.clock.now += 50_000;
 			return n === 1;
 		};
 		const ui = { select: (): Promise<string> => new Promise(() => {}) };
 		const scene = await timed(t, "10s", 5, { person, ui, extensions: [asker] });
 		await scene.pi.run("go");
 		assert.deepEqual(scene.ends(), [["declined", 20]]);
+	});
+
+	test("until the yes, beside another extension's dialog too: the call that waited takes its time", async (t) => {
+		const asker = (pi: ExtensionAPI): void => {
+			pi.on("tool_call", (_event, { ui }) => void ui.select("Allow?", ["yes"]));
+			pi.on("tool_result", () => void (scene.clock.now += 3_000));
+		};
+		const person = (_asked: unknown, n: number): boolean => n === 1;
+		const ui = { select: (): Promise<string> => new Promise(() => {}) };
+		const scene = await timed(t, "10s", 5, { person, ui, extensions: [asker] });
+		await scene.pi.run("go");
+		// The first call does not count: pi has just told of the dialog.
+		assert.deepEqual(scene.ends(), [["declined", 5 + 0 + 5 + 3 + 5 + 3]]);
 	});
 
 	test("until the agent works again, where the end of a dialog never comes", async (t) => {
