@@ -121,7 +121,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 				throw new Error(sessions.find(({ duty }) => duty === "unable")?.whyNot ?? NOT_GUARDED);
 			last = undefined;
 			await prompted.prompt(...prompt);
-			// Typed as what the run has made of it.
+			// TypeScript does not see that a session has set it meanwhile.
 			const report = last as Report | undefined;
 			if (report === undefined) throw new Error("The prompt started no run.");
 			const { outcome, line } = report;
@@ -131,7 +131,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	});
 }
 
-/** By limit. */
+/** The sessions of each limit, for `parent`. */
 const SESSIONS = new WeakMap<object, readonly Session[]>();
 
 function memberOf(parent: TurnLimit): Role {

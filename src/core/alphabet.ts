@@ -70,7 +70,7 @@ export type Event =
 export type Effect =
 	/** Ask whether to continue and report `answered`. */
 	| { readonly type: "ask"; readonly meter: MeterId }
-	/** Hold room for a turn in the ledger and report `held`, `filled` or `unreachable`. */
+	/** Hold room for a turn in the ledger and report `held`, `filled`, `unreachable`, or `interrupted` if the run was aborted meanwhile. */
 	| { readonly type: "reserve" }
 	/** The turn for which the ledger holds room does not begin. */
 	| { readonly type: "release" }

@@ -18,7 +18,7 @@ import {
 } from "./limit.ts";
 import { alike, type AmountId, isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import * as share from "./share.ts";
-import { settle, shutDown, start, stop, trip } from "./run.ts";
+import { brokenBy, settle, shutDown, start, stop, trip } from "./run.ts";
 import type { Event, Request, Ruling, Step } from "./alphabet.ts";
 import {
 	type Active,
@@ -118,7 +118,7 @@ function transitionRun(state: Busy, event: Event): Step {
 		case "interrupted":
 			return stop(state, { kind: "interrupted" });
 		case "broke":
-			return stop(state, { kind: "failed", by: "breaker", message: event.message }, { type: "abort" });
+			return stop(state, brokenBy(event.message), { type: "abort" });
 		case "settled":
 			return phase.name === "asking" ? shutDown(state) : settle(state, phase);
 		case "shut_down":
@@ -153,7 +153,7 @@ function recount(state: State, used: Readonly<Partial<PerMeter<number>>>): State
 	return { ...state, meters: perMeter((id) => ({ ...state.meters[id], used: used[id] ?? state.meters[id].used })) };
 }
 
-/** Cuts off what is under way, where nobody can be asked and no answer is due. What is under way is counted already. */
+/** Stops an unattended run under `abort` in mid-turn. The gate has counted its turn and its calls already. */
 function runOut(state: Busy, id: MeterId): Step {
 	const meter = state.meters[id];
 	const isAmount = kindOf(id).known === "after";

@@ -44,7 +44,7 @@ export type OutcomeKind = Outcome["kind"];
 
 /** True if a limit acted: by advice, a question, the final pass or a stop. */
 export function limitActed(outcome: Outcome): boolean {
-	return "meter" in outcome || outcome.advised || outcome.continuations > 0;
+	return hasTrip(outcome) || outcome.advised || outcome.continuations > 0;
 }
 
 /** True if the breaker itself failed. */
@@ -55,7 +55,7 @@ export function isBroken(outcome: Outcome): outcome is Extract<Outcome, { kind: 
 
 /** True if a limit cut the run short, so that its answer, if there is one, is partial. */
 export function stoppedByLimit(outcome: Outcome): outcome is Outcome & Trip {
-	return "meter" in outcome && outcome.kind !== "wrapped_up";
+	return hasTrip(outcome) && outcome.kind !== "wrapped_up";
 }
 
 /** The outcome with its amounts as programs write them: dollars, not millionths. */

@@ -48,7 +48,7 @@ function isWaiting(state: State): state is In<Running> {
 	return state.phase.name === "running" && !state.phase.run.isHeld;
 }
 
-/** What is held for the next turn is given back where the run does not go on to it. */
+/** Releases the hold of a run that does not go on to its next turn. */
 export function letGo(before: State, after: State): Step {
 	const wasHeld = before.phase.name === "running" && before.phase.run.isHeld;
 	if (!wasHeld || after.phase.name === "running") return [after, []];

@@ -78,5 +78,5 @@ function decode(text: string): string {
 }
 
 function fail(expected: string): never {
-	throw new LedgerError("unsuited", `The budget's address: ${expected}, got something else.`);
+	throw new LedgerError("unsuited", `The budget's address: ${expected}, got an address of another form.`);
 }

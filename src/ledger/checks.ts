@@ -5,7 +5,8 @@ import { type Account, type Amounts, MOST } from "./port.ts";
 export const WEEK = 7 * 24 * 60 * 60 * 1000;
 
 export function checkId(id: string): void {
-	if (typeof id !== "string" || id === "") throw new RangeError("id: expected text that is not empty.");
+	if (typeof id !== "string" || id === "")
+		throw new RangeError(`id: expected text that is not empty, got ${JSON.stringify(id)}.`);
 }
 
 export function checkTtl(ttl: number): void {

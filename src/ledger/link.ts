@@ -43,7 +43,7 @@ async function load(address: Address): Promise<Connect> {
 
 async function linkTo(...[host, address, client, ms, late]: [Host, Address, Connect, number, Error]): Promise<Link> {
 	const socket = connect({ host: host.name, port: host.port });
-	// Whoever waits for an answer has a timer, so an idle connection need not keep the process alive.
+	// Each operation has a timer of its own, so the socket need not keep the process alive.
 	socket.unref();
 	let timer: NodeJS.Timeout | undefined;
 	const failed = new Promise<never>((_, reject) => {

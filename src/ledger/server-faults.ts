@@ -106,7 +106,7 @@ function notSetUp(address: Address): string {
 	return `${shownAs(address)} is not set up. Run: ${command(address)}`;
 }
 
-/** What an operator runs; the user and the password are for him to add. */
+/** The operator's command, to which the operator adds user and password. */
 function command({ hosts: [host], database }: Address): string {
 	const file = join(packageRoot(), "sql/fleet.sql");
 	const port = host && host.port !== 5432 ? ` -p ${host.port}` : "";

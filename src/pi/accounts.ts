@@ -1,5 +1,5 @@
 /** Translates between the breaker's meters and the ledger's accounts. */
-import type { Meter } from "../core/limit.ts";
+import { isLimited, type Meter } from "../core/limit.ts";
 import type { Scope } from "../core/kind.ts";
 import { kindOf, type MeterId, type PerMeter, SHARED } from "../core/meters.ts";
 import type { Balances } from "../core/alphabet.ts";
@@ -20,7 +20,7 @@ function zone(): string {
 }
 
 export function capsOf(meters: Meters, scope: Scope): Amounts {
-	const limited = SHARED.filter((id) => kindOf(id).scope === scope && meters[id].limit.max !== "unlimited");
+	const limited = SHARED.filter((id) => kindOf(id).scope === scope && isLimited(meters[id]));
 	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
 }
 
@@ -50,7 +50,7 @@ export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
 	return id;
 }
 
-/** What is held counts as used, because it has most likely left; `own`: but for a turn that has not begun. */
+/** Counts holds as used, because their requests have most likely left; `own`: our hold for a turn that has not begun. */
 export function balancesOf(readings: readonly Reading[], own: Amounts = {}): Balances {
 	const known = readings.flatMap((reading) =>
 		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {

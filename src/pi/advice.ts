@@ -3,6 +3,7 @@ import type * as historyModule from "../history/index.ts";
 import { bound } from "../core/limit.ts";
 import { kindOf, METER_IDS } from "../core/meters.ts";
 import { type Context, DISPOSED, NAME, orDisposed } from "./host.ts";
+import { loadKit } from "./load-kit.ts";
 import type { Session } from "./session.ts";
 
 const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
@@ -80,18 +81,18 @@ function limitsOf({ state }: Session): NonNullable<Options["limits"]> {
  * question Escape is the answer.
  */
 async function watchFor(session: Session, ctx: Context, stop: () => void): Promise<() => void> {
+	const kit = ctx.mode === "tui" ? await loadKit() : undefined;
 	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
-	if (ctx.mode !== "tui") return () => clearInterval(leaving);
-	// It knows the key from every terminal.
-	const { matchesKey } = await import("@earendil-works/pi-tui");
-	const unsubscribe = ctx.ui.onTerminalInput((data) => {
-		if (!matchesKey(data, "escape") || session.state.phase.name === "asking") return undefined;
-		stop();
-		return { consume: true };
-	});
+	const unsubscribe =
+		kit &&
+		ctx.ui.onTerminalInput((data) => {
+			if (kit.parseKey(data) !== "escape" || session.state.phase.name === "asking") return undefined;
+			stop();
+			return { consume: true };
+		});
 	return () => {
 		clearInterval(leaving);
-		unsubscribe();
+		unsubscribe?.();
 	};
 }
 

@@ -1,5 +1,5 @@
 /** `/turn-limit`: executes what was typed. */
-import { beginsWithRun, bound, isOfRound } from "../core/limit.ts";
+import { beginsWithRun, bound, isLimited, isOfRound } from "../core/limit.ts";
 import { amount, within } from "../core/amount.ts";
 import { isShared, kindOf, type MeterId } from "../core/meters.ts";
 import { quote } from "../core/text.ts";
@@ -64,7 +64,7 @@ function overview(session: Session, agents: Agents | undefined, ctx: Context): s
 /** The shared meters only where they are limited. */
 function meters({ state, settings, display }: Session): string {
 	const isShown = (id: MeterId | undefined): boolean =>
-		id === undefined || !isShared(id) || state.meters[id].limit.max !== "unlimited";
+		id === undefined || !isShared(id) || isLimited(state.meters[id]);
 	const keys = KEYS.filter((key) => isShown(meterOf(key)));
 	return status(state, settings.current, display.room, keys);
 }

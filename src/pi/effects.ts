@@ -10,7 +10,7 @@ import type { Session } from "./session.ts";
 import { raise, reserve } from "./sharing.ts";
 import { tell } from "./telling.ts";
 
-/** Commits a state, then carries out the effects, in order. Returns a promise only if it has to wait. */
+/** Commits a state, then carries out the effects, in order. Returns a promise only if there are any. */
 export function commit(
 	session: Session,
 	next: State,
@@ -37,7 +37,7 @@ function show({ state, handover, display }: Session, wasIdle: boolean, ctx: Cont
 export async function perform(session: Session, effect: Effect, ctx: Context): Promise<void> {
 	switch (effect.type) {
 		case "ask": {
-			// The yes before it has reset another meter.
+			// The widget is stale if a yes has just reset another meter.
 			session.display.showRun(session.state, ctx);
 			const question = questionAbout(session.state, effect.meter, (call) => callText(call, toolsOf(session.pi)));
 			session.clock.pause();

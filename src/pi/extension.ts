@@ -1,7 +1,7 @@
 /**
  * pi-turn-limit: a circuit breaker for agent runs.
  *
- * The extension as pi loads it. Only here and in `script.ts` do we touch the process, and only for the session that owns it.
+ * The extension as pi loads it, with flags, environment and files.
  */
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -69,7 +69,7 @@ export function handlersOf(session: Session): Handlers {
 			if (starting.takePrompt(event)) await session.step({ type: "prompted" }, ctx);
 		},
 
-		async turn_start(event, ctx) {
+		async turn_start(_event, ctx) {
 			session.newTurn();
 			if (session.state.phase.name === "idle") {
 				if (starting.takeSlashCommand()) await session.step({ type: "prompted" }, ctx);
@@ -77,10 +77,10 @@ export function handlersOf(session: Session): Handlers {
 					session.telling.answer = undefined;
 					session.shares?.beginTree();
 				}
-				await session.beginRun(ctx);
+				await session.beforeRun(ctx);
 				session.clock.run();
 			}
-			const requested = await gateTurn(event, ctx);
+			const requested = await gateTurn(ctx);
 			await charge(session, starting.takeOwed(), ctx);
 			return requested;
 		},
@@ -88,7 +88,7 @@ export function handlersOf(session: Session): Handlers {
 		message_start(event, ctx) {
 			session.resumeClock();
 			const { role } = event.message;
-			return role === "user" || role === "custom" ? entered(event, ctx) : undefined;
+			return role === "user" || role === "custom" ? entered(ctx) : undefined;
 		},
 
 		message_update({ assistantMessageEvent: part }) {
@@ -188,9 +188,9 @@ export function handlersOf(session: Session): Handlers {
 		},
 	};
 
-	async function gateTurn(event: unknown, ctx: Context) {
+	async function gateTurn(ctx: Context) {
 		const decision = await decisionAbout(session, { type: "turn_requested" }, ctx);
-		if (decision === "gone") return await session.handover.forward("turn_start", event);
+		if (decision === "gone") return await session.handover.forward("turn_start", undefined);
 		if (decision !== "admit") {
 			session.turn.isRefused = true;
 			return await refuseTurn(session, ctx);
@@ -201,12 +201,12 @@ export function handlersOf(session: Session): Handlers {
 		return undefined;
 	}
 
-	async function entered(event: unknown, ctx: Context) {
+	async function entered(ctx: Context) {
 		const isRetry = isRetrying(session.state);
 		if (isRetry && session.turn.hasReply) return;
 		await session.step({ type: "message_entered" }, ctx);
 		// Pi starts a turn before the messages that the turn is about.
-		if (isRetry) await gateTurn(event, ctx);
+		if (isRetry) await gateTurn(ctx);
 	}
 
 	async function chargeTool(usage: Assistant["usage"], ctx: Context) {

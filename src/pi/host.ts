@@ -161,8 +161,8 @@ export function isRefusal({ content }: ToolResult): boolean {
 }
 
 /**
- * True since pi 0.87.0, where a message of ours can reach the model with its next request. This function came with
- * the same release, and nothing else tells it from 0.86.
+ * True since pi 0.87.0, where a message of ours can reach the model with its next request. `buildSessionProjection` came
+ * with that release, and nothing else tells it from 0.86.
  */
 export function isSupported({ sessionManager }: Context): boolean {
 	return typeof (sessionManager as Partial<Context["sessionManager"]>).buildSessionProjection === "function";

@@ -55,7 +55,7 @@ export async function apply(session: Session, ctx: Context): Promise<void> {
 	warnOfUnknownAmounts(session, ctx.model, ctx);
 }
 
-/** A limit cannot hold an amount that pi never learns: say so, once for each model. */
+/** Warns once per model of a limit on an amount that pi does not report for it. */
 export function warnOfUnknownAmounts(session: Session, model: Context["model"], ctx: Context): void {
 	if (model === undefined) return;
 	const charges: Partial<Record<string, Charge>> = CHARGES;

@@ -104,7 +104,7 @@ export class Membership {
 		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, lease);
 	}
 
-	/** N means N: what was granted before a limit was set is a part of it. */
+	/** Takes earlier grants as a part of a limit that is set now, because the ledger adds all grants to the cap. */
 	async keep(ledger: Ledger, meters: Meters): Promise<void> {
 		const old = this.#limits;
 		const limits = capsOf(meters, "tree");

@@ -29,7 +29,7 @@ export class Purse {
 		if (spending.accounts.length > 0) this.#owed.push({ ...spending, amounts: withinMost(amounts) });
 	}
 
-	/** What cannot be paid now is paid at the next gate. `isLast`: there may be none. */
+	/** Keeps a debt that it cannot pay for the next gate. `isLast`: there may be none. */
 	async tryToPay(isLast = false): Promise<readonly Reading[]> {
 		const isSpent = this.#owed.some(({ amounts }) => Object.keys(amounts).length > 0);
 		if (this.#owed.length === 0 || (this.#isLost && !(isLast && isSpent))) return [];

@@ -34,7 +34,7 @@ export class Session implements Guard {
 	readonly display: Display;
 	readonly clock: Clock;
 	readonly telling = new Telling();
-	/** Made at the first gate with a limit that others share. */
+	/** Made when a limit that others share is set. */
 	shares: Shares | undefined;
 	readonly handover = new Handover();
 	state: State;
@@ -104,7 +104,7 @@ export class Session implements Guard {
 		this.shares = legacy?.shares;
 		this.state = legacy?.state ?? resumedState(this, attended, ctx);
 		await apply(this, ctx);
-		// Of a run that the last instance has left.
+		// The last instance may have left a run in progress.
 		this.resumeClock();
 		watchTime(this, ctx);
 		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
@@ -143,7 +143,7 @@ export class Session implements Guard {
 	}
 
 	/** Before the first turn of a run. Looks again for a person, because a program may bind its UI late. */
-	async beginRun(ctx: Context): Promise<void> {
+	async beforeRun(ctx: Context): Promise<void> {
 		this.runs++;
 		announce(this);
 		const attended = this.#isAttended(ctx);
@@ -165,7 +165,7 @@ export class Session implements Guard {
 
 	// The core: commit the state, then carry out the effects, in order
 
-	/** Returns a promise only if it has to wait. */
+	/** Returns a promise only if there are effects. */
 	step(event: Event, ctx: Context): Promise<void> | undefined {
 		const [next, effects] = transition(this.state, event);
 		return commit(this, next, effects, ctx);

@@ -16,7 +16,7 @@ import type { Agents } from "./membership.ts";
 import type { Shares } from "./shares.ts";
 import { announceRoot, type Tree } from "./tree.ts";
 
-/** Of the ledger, in the agent directory. */
+/** The ledger's folder in the agent directory. */
 const DIRECTORY = "turn-limit-ledger";
 
 /** Imported only here, because a lone pi needs none of it. */
@@ -74,7 +74,7 @@ export function announce(session: Session): void {
 	announceRoot(session.role, session.runs, treeOf(session));
 }
 
-/** What members need to join, once the tree has begun. */
+/** Describes the tree to its members; undefined until it has begun. */
 export function treeOf(session: Session): Tree | undefined {
 	const { shares, state, settings } = session;
 	if (shares?.tree === undefined) return undefined;

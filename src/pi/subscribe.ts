@@ -1,4 +1,4 @@
-/** The one place where we listen to pi. */
+/** Makes a session listen to pi, and registers the command. */
 import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
 import { brokenText } from "../core/outcome.ts";
 import { NOT_RUN, refusal } from "../core/to-model.ts";

@@ -26,7 +26,7 @@ export interface Tree {
 	readonly overruled: Values;
 }
 
-/** What tells a session of pi's own from one that somebody makes in its process. */
+/** Facts that tell pi's own session from one that somebody makes in its process. */
 export interface Origin {
 	/** It loaded this extension while pi was starting. */
 	readonly isLoadedAtStart: boolean;

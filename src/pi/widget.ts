@@ -1,6 +1,6 @@
 /** The line above the editor: what is spent of every limit. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import { beginsWithRun, bound, isReached, type Meter, toNumber } from "../core/limit.ts";
+import { beginsWithRun, bound, isLimited, isReached, type Meter, toNumber } from "../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
 
@@ -29,8 +29,8 @@ export function widget(state: State): readonly Part[] {
 }
 
 /** Limited, and spent enough of to be worth a look. */
-function isShown(id: MeterId, { limit, used }: Meter): boolean {
-	return limit.max !== "unlimited" && used >= (kindOf(id).widgetFrom ?? 0);
+function isShown(id: MeterId, meter: Meter): boolean {
+	return isLimited(meter) && meter.used >= (kindOf(id).widgetFrom ?? 0);
 }
 
 /** The widget between runs: the start values of the next prompt. */

@@ -42,7 +42,7 @@ export interface Setting<T> {
 	readonly env?: string;
 	/** The word of `/turn-limit`; empty for turns. */
 	readonly word?: string;
-	/** True if a project's file may have its value instead of the user's. None: such a file may not set it. */
+	/** True if a place that can only tighten limits, as a project's file, may set its value. None: it may set no value. */
 	readonly tightens?: (project: T, user: T) => boolean;
 	/** For `pi --help` and `schema.json`. */
 	readonly about: string;

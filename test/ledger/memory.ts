@@ -1,7 +1,7 @@
-/** The ledger of one process. */
-import { Books, type Count, type Rows, type Store } from "./books.ts";
-import { WEEK } from "./checks.ts";
-import { type Amounts, type Ledger, LedgerError } from "./port.ts";
+/** A ledger in memory, for tests and as the measure of the engines that write. */
+import { Books, type Count, type Rows, type Store } from "../../src/ledger/books.ts";
+import { WEEK } from "../../src/ledger/checks.ts";
+import { type Amounts, type Ledger, LedgerError } from "../../src/ledger/port.ts";
 
 /** Makes a ledger, and gives a function that opens it. */
 export function memory(now: () => number = Date.now): () => Ledger {
