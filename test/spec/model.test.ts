@@ -45,6 +45,21 @@ test("the core takes every event and decides every request as the spec does", as
 	await check(property, 10_000, 250);
 });
 
+test("a call of an exempt tool beside a run that is barred joins no row, which chance seldom brings", () => {
+	const sides = new Sides(false, false);
+	const inputs: readonly Input[] = [
+		{ type: "limit_set", meter: "dayCost", max: 0 },
+		{ type: "limit_set", meter: "repeats", max: 0 },
+		{ type: "exempt_set", exempt: ["poll"] },
+		{ type: "turn_requested" },
+		{ type: "unreachable", message: "locked" },
+		{ type: "settled" },
+		{ type: "turn_requested" },
+		{ type: "tool_call_requested", call: { tool: "poll", input: {} } },
+	];
+	for (const input of inputs) sides.send(input);
+});
+
 test("in doing so every rule of the spec takes effect", async () => {
 	const unseen = () => readSpec().rules.flatMap(({ name }) => (seen.has(name) ? [] : [name]));
 	// With which every sequence begins.
