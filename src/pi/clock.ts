@@ -22,6 +22,10 @@ export class Clock {
 		this.#now = now;
 	}
 
+	get isRunning(): boolean {
+		return this.#last !== undefined;
+	}
+
 	/** The agent works; nothing happens if it did before. */
 	run(): void {
 		this.#last ??= this.#now();

@@ -4,7 +4,7 @@ import { GUIDANCE, messageOf, NAME, type Pi } from "./host.ts";
 
 type Entries = NonNullable<NonNullable<TurnEndEventResult>["entries"]>;
 
-type Message = ReturnType<typeof messageOf>;
+export type Message = ReturnType<typeof messageOf>;
 
 export class Delivery {
 	readonly #pi: Pick<Pi, "on">;
@@ -23,6 +23,16 @@ export class Delivery {
 		this.#posted.push(messageOf(text, type));
 	}
 
+	/** Posts the messages that another instance had on their way. */
+	takeOver(messages: readonly Message[]): void {
+		this.#posted.push(...messages);
+	}
+
+	/** Gives all messages away, because another instance takes them over. */
+	giveAway(): readonly Message[] {
+		return [...this.#takeBack(), ...this.#takePosted()];
+	}
+
 	/** True while the transcript lacks a message that the model is to see. */
 	get isPending(): boolean {
 		return this.#injected.length + this.#posted.length > 0;
@@ -30,7 +40,7 @@ export class Delivery {
 
 	/** Puts the messages into the request of this turn and its retries, because no turn's end can carry them any more. */
 	inject(): void {
-		const all = [...this.#takeBack(), ...this.#takePosted()];
+		const all = this.giveAway();
 		if (all.length === 0) return;
 		const messages = all.map((message) => ({ role: "custom" as const, ...message, timestamp: 0 }));
 		this.#injected = all;
@@ -45,7 +55,9 @@ export class Delivery {
 
 	/** Drops all messages; gives those of the person that no transcript holds: not sent, or with a request that failed. */
 	discard(): readonly string[] {
-		return [...this.#takeBack(), ...this.#takePosted()].filter(isGuidance).map(({ content }) => content);
+		return this.giveAway()
+			.filter(isGuidance)
+			.map(({ content }) => content);
 	}
 
 	#takePosted(): readonly Message[] {

@@ -20,14 +20,13 @@ import { noted, noteOn, replied } from "./reply.ts";
 import { decisionAbout, refuseTurn } from "./request.ts";
 import type { Session } from "./session.ts";
 import { beginTurn, charge } from "./sharing.ts";
-import { Starting } from "./starting.ts";
 import { chargeTime } from "./time.ts";
 import { canShowEntries } from "./transcript.ts";
 
 type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
 
 export function handlersOf(session: Session): Handlers {
-	const starting = new Starting(session.pi);
+	const { starting } = session;
 
 	return {
 		async session_start(_event, ctx) {
@@ -47,9 +46,9 @@ export function handlersOf(session: Session): Handlers {
 		async session_shutdown({ reason }, ctx) {
 			starting.stop();
 			await chargeTime(session, ctx);
-			session.clock.stop();
 			if (reason === "reload") session.leave(ctx);
 			else await session.shutDown(ctx);
+			session.clock.stop();
 		},
 
 		model_select({ model }, ctx) {
@@ -59,7 +58,7 @@ export function handlersOf(session: Session): Handlers {
 		input(event, ctx) {
 			// A message into a running run, or while a prompt is still starting, says nothing about the next run.
 			if (event.streamingBehavior !== undefined) return undefined;
-			const isWaking = event.source === "extension" && !starting.isPersons;
+			const isWaking = event.source === "extension" && !starting.prompt.isPersons;
 			if (isWaking && ctx.hasUI && session.drops()) return { action: "handled" };
 			starting.heard(event);
 			return undefined;
@@ -155,7 +154,7 @@ export function handlersOf(session: Session): Handlers {
 
 		async session_compact(event, ctx) {
 			const amounts = chargeOf(event.compactionEntry.usage);
-			const isStarting = starting.isPersons && session.state.phase.name === "idle";
+			const isStarting = starting.prompt.isPersons && session.state.phase.name === "idle";
 			if (isStarting && event.reason !== "manual") starting.owe(amounts);
 			else await charge(session, amounts, ctx);
 			// A truncated answer was no failure until now; pi has taken it back and repeats the turn.

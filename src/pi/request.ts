@@ -18,11 +18,11 @@ export async function decisionAbout(
 	ctx: Context,
 ): Promise<Exclude<Decision, "wait"> | "gone"> {
 	for (;;) {
-		if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
 		await chargeTime(session, ctx);
+		if (session.handover.isOver) return "gone";
+		if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
 		const [next, decision, effects] = decide(session.state, request);
 		await commit(session, next, effects, ctx);
-		if (session.handover.isOver) return "gone";
 		if (decision === "admit") watchTime(session, ctx);
 		if (decision !== "wait") return decision;
 		// The commit above has awaited the ledger, or a question that this request opened.

@@ -10,7 +10,7 @@ import { execute } from "./command.ts";
 import { Delivery } from "./delivery.ts";
 import { Display } from "./display.ts";
 import { commit } from "./effects.ts";
-import { Handover, takeLegacy } from "./handover.ts";
+import { Handover, type Legacy, takeLegacy } from "./handover.ts";
 import { type Context, DISPOSED, isSupported, orDisposed, type Pi } from "./host.ts";
 import { apply, initialState, resumedState } from "./limits.ts";
 import type { Options } from "./options.ts";
@@ -18,6 +18,7 @@ import { Preferences } from "./preferences.ts";
 import type { OpenQuestion } from "./question.ts";
 import type { Shares } from "./shares.ts";
 import { announce } from "./sharing.ts";
+import { Starting } from "./starting.ts";
 import { type CostlyEvent, Subscription } from "./subscribe.ts";
 import { Telling } from "./telling.ts";
 import { watchTime } from "./time.ts";
@@ -33,7 +34,8 @@ export class Session implements Guard {
 	readonly delivery: Delivery;
 	readonly display: Display;
 	readonly clock: Clock;
-	readonly telling = new Telling();
+	readonly starting: Starting;
+	telling = new Telling();
 	/** Made when a limit that others share is set. */
 	shares: Shares | undefined;
 	readonly handover = new Handover();
@@ -60,6 +62,7 @@ export class Session implements Guard {
 		this.settings = new Preferences(pi, options);
 		this.clock = new Clock(options.now);
 		this.delivery = new Delivery(pi);
+		this.starting = new Starting(pi);
 		this.display = new Display((message) => {
 			if (this.role.ownsProcess) options.log?.(message);
 		}, options.columns);
@@ -101,13 +104,14 @@ export class Session implements Guard {
 		const attended = this.#isAttended(ctx);
 		const problems = this.settings.load(ctx, attended, this.role.tree);
 		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
-		this.shares = legacy?.shares;
 		this.state = legacy?.state ?? resumedState(this, attended, ctx);
+		if (legacy) this.#takeOver(legacy);
 		await apply(this, ctx);
-		// The last instance may have left a run in progress.
-		this.resumeClock();
 		watchTime(this, ctx);
-		legacy?.succeed((name, event) => this.#subscription.receive(name, event, ctx));
+		legacy?.succeed({
+			receive: (name, event) => this.#subscription.receive(name, event, ctx),
+			step: (event) => this.step(event, ctx),
+		});
 		this.display.warnOnce(problems.join("\n"), ctx);
 		this.whyNot = this.settings.whyNot;
 		if (this.whyNot === undefined) return;
@@ -127,10 +131,27 @@ export class Session implements Guard {
 		this.duty = "off";
 	}
 
-	/** Pi reloads its extensions: events that still reach this instance wait for the next instance. */
+	/** Pi reloads its extensions: what still reaches this instance waits for the next instance. */
 	leave({ sessionManager }: Context): void {
+		// Two reloads at once end us twice.
+		if (this.handover.isOver) return;
 		release(sessionManager);
-		this.handover.leave(sessionManager.getSessionId(), this, () => this.question?.close());
+		this.turn.stopListening();
+		const { state, shares, turn, telling } = this;
+		const heritage = {
+			...{ state, shares, turn, telling, prompt: this.starting.prompt },
+			...{ messages: this.delivery.giveAway(), isWorking: this.clock.isRunning },
+		};
+		this.handover.leave(sessionManager.getSessionId(), heritage, () => this.question?.close());
+	}
+
+	#takeOver({ shares, turn, telling, prompt, messages, isWorking }: Legacy): void {
+		this.shares = shares;
+		this.turn = turn;
+		this.telling = telling;
+		this.starting.prompt = prompt;
+		this.delivery.takeOver(messages);
+		if (isWorking) this.clock.run();
 	}
 
 	async shutDown(ctx: Context): Promise<void> {
@@ -167,6 +188,7 @@ export class Session implements Guard {
 
 	/** Returns a promise only if there are effects. */
 	step(event: Event, ctx: Context): Promise<void> | undefined {
+		if (this.handover.isOver) return this.handover.step(event);
 		const [next, effects] = transition(this.state, event);
 		return commit(this, next, effects, ctx);
 	}
@@ -191,7 +213,7 @@ export class Session implements Guard {
 	}
 
 	newTurn(): void {
-		for (const stop of this.turn.listening.values()) stop();
+		this.turn.stopListening();
 		this.turn = new Turn();
 	}
 
@@ -200,14 +222,14 @@ export class Session implements Guard {
 	 * something. To be called after everything that can bring that about in mid-turn.
 	 */
 	awaitTurnEnd(): void {
-		if (this.handover.isOver) return;
 		const isAwaited = this.options.grace !== undefined || this.delivery.isPending || isEndAwaited(this.state);
 		if (isAwaited) this.listenTo("turn_end");
 	}
 
 	/** Until the next turn starts. */
 	listenTo(name: CostlyEvent): void {
-		if (!this.turn.listening.has(name)) this.turn.listening.set(name, this.#subscription.listenTo(name));
+		if (!this.handover.isOver && !this.turn.listening.has(name))
+			this.turn.listening.set(name, this.#subscription.listenTo(name));
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {

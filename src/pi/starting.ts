@@ -5,16 +5,21 @@ import { SlashCommands } from "./slash-commands.ts";
 
 type Charged = ReturnType<typeof chargeOf>;
 
+/** The last prompt, until its run begins. */
+export interface Prompt {
+	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
+	isPersons: boolean;
+	/** The person's words. */
+	typed?: string;
+	/** Prompts that other extensions have sent since then: the person does not start their runs. */
+	interjected: Set<string>;
+	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
+	owed: Charged;
+}
+
 export class Starting {
 	readonly #slashCommands: SlashCommands;
-	/** A person's prompt is about to start a run. `input` alone is not enough: an extension may answer it without a run. */
-	isPersons = false;
-	/** The prompt. */
-	#typed: string | undefined;
-	/** Prompts that other extensions have sent since then: the person does not start their runs. */
-	readonly #interjected = new Set<string>();
-	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
-	#owed: Charged;
+	prompt: Prompt = { isPersons: false, interjected: new Set(), owed: undefined };
 
 	constructor(pi: Pi) {
 		this.#slashCommands = new SlashCommands(pi);
@@ -30,40 +35,35 @@ export class Starting {
 
 	/** A message arrived that goes into no running run. */
 	heard({ source, text }: Events["input"]): void {
-		if (source === "extension") {
-			this.#interjected.add(text);
-			return;
-		}
-		this.isPersons = true;
-		this.#typed = text;
-		this.#interjected.clear();
-		this.#owed = undefined;
+		if (source === "extension") this.prompt.interjected.add(text);
+		else this.prompt = { isPersons: true, typed: text, interjected: new Set(), owed: undefined };
 	}
 
 	owe(amounts: Charged): void {
-		this.#owed = amounts;
+		this.prompt.owed = amounts;
 	}
 
 	takeOwed(): Charged {
-		const owed = this.#owed;
-		this.#owed = undefined;
+		const { owed } = this.prompt;
+		this.prompt.owed = undefined;
 		return owed;
 	}
 
 	/** Pi is about to start a run; true, once, if it is the one that the person's prompt starts. */
 	takePrompt(event: Events["before_agent_start"]): boolean {
+		const { prompt } = this;
 		const isPrompt = (event as { messageType?: string }).messageType !== "custom";
 		// Pi, or another extension, can have changed the words of either; in doubt it is not the person's.
-		const isOthers = event.prompt !== this.#typed || this.#interjected.has(event.prompt);
-		if (isPrompt && this.#interjected.size > 0 && isOthers) return false;
-		const isPersons = this.isPersons && isPrompt;
-		this.isPersons = false;
+		const isOthers = event.prompt !== prompt.typed || prompt.interjected.has(event.prompt);
+		if (isPrompt && prompt.interjected.size > 0 && isOthers) return false;
+		const isPersons = prompt.isPersons && isPrompt;
+		prompt.isPersons = false;
 		return isPersons;
 	}
 
 	/** The run begins, so a prompt before it starts no other; true if a person's slash command started it. */
 	takeSlashCommand(): boolean {
-		this.isPersons = false;
+		this.prompt.isPersons = false;
 		return this.#slashCommands.takeEntered();
 	}
 

@@ -1,10 +1,11 @@
 /** Makes a session listen to pi, and registers the command. */
 import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
 import { brokenText } from "../core/outcome.ts";
-import { NOT_RUN, refusal } from "../core/to-model.ts";
+import { NOT_RUN, refusal, RELOADED } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
 import { DESCRIPTION } from "./command.ts";
 import { handlersOf } from "./handlers.ts";
+import { expectHeirs } from "./handover.ts";
 import { type Context, DISPOSED, NAME, orDisposed, type Pi } from "./host.ts";
 import type { Session } from "./session.ts";
 import { complete } from "./words.ts";
@@ -36,6 +37,7 @@ export class Subscription {
 		this.#pi = session.pi;
 		this.#handlers = handlersOf(session) as unknown as Record<string, Handler>;
 		this.#loading = isFirstLoaded(session.pi, session.rank);
+		expectHeirs();
 		for (const name of Object.keys(this.#handlers)) if (!COSTLY.has(name)) this.#listen(name);
 		if (this.#loading.isFirst) this.#register();
 	}
@@ -51,9 +53,10 @@ export class Subscription {
 		if (name !== "agent_settled" && orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		try {
 			const handled = session.hasBegun ? this.#handle(name, event, ctx) : this.#begin(name, event, ctx);
-			return handled instanceof Promise ? handled.catch((error: unknown) => this.#failed(error, name, ctx)) : handled;
+			if (!(handled instanceof Promise)) return handled;
+			return handled.catch((error: unknown) => this.#failed(error, name, event, ctx));
 		} catch (error) {
-			return this.#failed(error, name, ctx);
+			return this.#failed(error, name, event, ctx);
 		}
 	}
 
@@ -71,8 +74,9 @@ export class Subscription {
 		return this.#handlers[name]?.(event, ctx);
 	}
 
-	#failed(error: unknown, name: string, ctx: Context): unknown {
+	#failed(error: unknown, name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
+		if (session.handover.isOver) return this.#leftBehind(name, event);
 		// Disposed of meanwhile.
 		if (orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		session.fail(error, name === "turn_start");
@@ -83,12 +87,21 @@ export class Subscription {
 		return undefined;
 	}
 
+	/** Pi has reloaded us while a handler worked, whose context only throws since then. */
+	#leftBehind(name: string, event: unknown): unknown {
+		// The gate has not decided about it yet.
+		if (name === "turn_start") return this.#session.handover.forward(name, event);
+		return name === "tool_call" ? { block: true, reason: RELOADED } : undefined;
+	}
+
 	#listen(name: string): () => void {
 		const on = this.#pi.on as (name: string, handler: (event: unknown, ctx: Context) => unknown) => () => void;
 		const { handover } = this.#session;
-		return on.call(this.#pi, name, (event, ctx) =>
-			handover.isOver ? handover.forward(name, event) : this.receive(name, event, ctx),
-		);
+		return on.call(this.#pi, name, (event, ctx) => {
+			if (!handover.isOver) return this.receive(name, event, ctx);
+			// The next instance is told of its own end, and a second reload ends this one no more.
+			return name === "session_shutdown" ? undefined : handover.forward(name, event);
+		});
 	}
 
 	/** Registers flags and the command, once for all copies of the extension that pi loads. */

@@ -33,4 +33,9 @@ export class Turn {
 	get isOver(): boolean {
 		return this.hasReply && this.#running.size === 0;
 	}
+
+	stopListening(): void {
+		for (const stop of this.listening.values()) stop();
+		this.listening.clear();
+	}
 }

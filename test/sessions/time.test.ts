@@ -152,6 +152,30 @@ describe("the clock stands still", () => {
 		assert.deepEqual(scene.ends(), [["declined", 5 + 0 + 5 + 3 + 5 + 3]]);
 	});
 
+	test("while another extension's dialog is open, also after a reload", async (t) => {
+		let open = (): void => {};
+		const opened = new Promise<void>((resolve) => (open = resolve));
+		let answer: (choice: string) => void = () => {};
+		const asker = (pi: ExtensionAPI): void => {
+			pi.on("tool_call", async (_event, { ui }) => {
+				await ui.select("Allow?", ["yes"]);
+			});
+		};
+		const select = (): Promise<string> => {
+			open();
+			return new Promise((resolve) => (answer = resolve));
+		};
+		const scene = await timed(t, "30s", 2, { ui: { select }, extensions: [asker], model: times(1, noop) });
+		const run = scene.pi.run("go");
+		await opened;
+		await setImmediate();
+		await scene.pi.session.reload();
+		scene.clock.now += 20_000;
+		answer("yes");
+		await run;
+		assert.deepEqual(scene.ends(), [["completed", 4]]);
+	});
+
 	test("until the agent works again, where the end of a dialog never comes", async (t) => {
 		const asker = (pi: ExtensionAPI): void => {
 			pi.on("tool_call", (_event, { ui }) => void ui.select("Replaced?", ["yes"]));

@@ -1,0 +1,193 @@
+/** Pi reloads its extensions while one of our handlers works, or at the end of a run: nothing passes, nothing is forgotten. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { ExtensionAPI, ExtensionFactory } from "@earendil-works/pi-coding-agent";
+import type { Outcome } from "../../src/core/outcome.ts";
+import { finalPass, pointOut } from "../../src/core/to-model.ts";
+import installed from "../../src/pi/extension.ts";
+import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
+import { endless, text, times } from "../harness/model.ts";
+import { noop } from "../harness/session.ts";
+
+const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
+const ends = (pi: Inside): string[] =>
+	(pi.entries("turn-limit-outcome") as Outcome[]).map(({ kind, turns }) => `${kind} ${turns}`);
+
+/** A session beside an extension that reloads pi once, at the nth such event, and waits for it or does not. */
+async function reloading(
+	t: TestContext,
+	{ event, nth = 1, waits = false, first = false }: { event: string; nth?: number; waits?: boolean; first?: boolean },
+	options: InsideOptions,
+) {
+	let seen = 0;
+	let reloaded: Promise<void> | undefined;
+	const reloads = (api: ExtensionAPI): void => {
+		api.on(event as "agent_end", async () => {
+			if (++seen !== nth) return;
+			reloaded = pi.session.reload();
+			if (waits) await reloaded;
+		});
+	};
+	const extensions: ExtensionFactory[] = first ? [reloads, installed] : [installed, reloads];
+	const pi = await inside(t, { model: endless(noop), ...options, extensions });
+	return { pi, reloaded: () => reloaded };
+}
+
+describe("an extension that reloads pi, and does not wait for it,", () => {
+	const events = [
+		...["before_agent_start", "agent_start", "turn_start", "message_start", "message_end", "tool_call"],
+		...["tool_execution_end", "turn_end", "agent_end", "agent_before_settle", "agent_settled"],
+	];
+	const trees = { "": {}, " and a tree is limited": { PI_TURN_LIMIT_TREE_TURNS: "100" } };
+	for (const event of events)
+		for (const first of [true, false])
+			for (const [tree, env] of Object.entries(trees))
+				test(`in ${event}, loaded ${first ? "before" : "after"} us${tree}: two prompts have 3 turns each`, async (t) => {
+					const options = { env: { ...limit(3), ...env }, person: () => false };
+					const { pi, reloaded } = await reloading(t, { event, first }, options);
+					await pi.run("go");
+					await reloaded();
+					assert.equal(pi.model.requests.length, 3);
+					await pi.run("again");
+					assert.equal(pi.model.requests.length, 6);
+					assert.deepEqual([ends(pi), pi.asked.length, pi.errors], [["declined 3", "declined 3"], 2, []]);
+				});
+
+	for (const nth of [2, 3])
+		test(`in the start of turn ${nth}, while the ledger is asked: that turn is counted once`, async (t) => {
+			const env = { ...limit(3), PI_TURN_LIMIT_TREE_TURNS: "100" };
+			const { pi, reloaded } = await reloading(
+				t,
+				{ event: "turn_start", nth, first: true },
+				{ env, person: () => false },
+			);
+			await pi.run("go");
+			await reloaded();
+			assert.deepEqual([pi.model.requests.length, ends(pi)], [3, ["declined 3"]]);
+		});
+});
+
+describe("a reload at the end of a run in a script", () => {
+	const demand = finalPass({ meter: "turns", limit: 2 });
+	const runs = {
+		"that answered in the final pass": {
+			model: (request) => (request.last === demand ? text("All I have.") : noop),
+			...{ policy: "synthesize", grace: "0", code: 53, end: "synthesized 3" },
+		},
+		"that was told to wrap up": {
+			model: [noop, text("Done.")],
+			policy: "abort",
+			grace: "1",
+			code: 54,
+			end: "wrapped_up 2",
+		},
+		"that was stopped": { model: endless(noop), policy: "abort", grace: "0", code: 53, end: "exhausted 2" },
+	} satisfies Record<string, InsideOptions & { policy: string; grace: string; code: number; end: string }>;
+	for (const [what, { model, policy, grace, code, end }] of Object.entries(runs))
+		for (const event of ["turn_end", "agent_end", "agent_before_settle", "agent_settled"])
+			for (const first of [true, false])
+				test(`${what}, in ${event}, ${first ? "before" : "after"} us: it ends as without it`, async (t) => {
+					const followed = new Followed(t);
+					const env = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: grace, PI_TURN_LIMIT_POLICY: policy };
+					const nth = event === "turn_end" ? 2 : 1;
+					const { pi, reloaded } = await reloading(t, { event, nth, waits: true, first }, { model, env });
+					await pi.run("go");
+					await reloaded();
+					assert.deepEqual([ends(pi), followed.end(0)], [[end], code]);
+					assert.ok(followed.stderr.split("\n").length <= 2, followed.stderr);
+				});
+});
+
+test("a reload in the pause before a run is refused does not let it through", async (t) => {
+	const { setTimeout: real } = globalThis;
+	let wait = (): void => {};
+	let over = (): void => {};
+	const waiting = new Promise<void>((resolve) => (wait = resolve));
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+		if (ms !== 1000) return Reflect.apply(real, undefined, [then, ms === 2000 ? 0 : ms, ...args]) as unknown;
+		over = then;
+		wait();
+		return undefined;
+	});
+	const pi = await inside(t, { model: endless(noop), env: limit(1), person: () => false });
+	await pi.run("go");
+	const wake = (): Promise<void> =>
+		pi.session.sendCustomMessage({ customType: "peer", content: "go on", display: true }, { triggerTurn: true });
+	await wake();
+	const run = wake();
+	await waiting;
+	await pi.session.reload();
+	over();
+	await run;
+	assert.equal(pi.model.requests.length, 1);
+});
+
+test("a question is open when pi reloads, and another extension takes its time to start: the turn waits", async (t) => {
+	const { setTimeout: real, clearTimeout: realClear } = globalThis;
+	const patience = new Map<object, () => void>();
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+		if (ms !== 10_000) return Reflect.apply(real, undefined, [then, ms, ...args]) as unknown;
+		const timer = {};
+		patience.set(timer, then);
+		return timer;
+	});
+	t.mock.method(globalThis, "clearTimeout", (timer: object | undefined) => {
+		if (!timer || !patience.delete(timer)) realClear(timer as NodeJS.Timeout | undefined);
+	});
+	let start = (): void => {};
+	let begin = (): void => {};
+	const started = new Promise<void>((resolve) => (start = resolve));
+	const begun = new Promise<void>((resolve) => (begin = resolve));
+	const slow = (api: ExtensionAPI): void => {
+		api.on("session_start", async ({ reason }) => {
+			if (reason !== "reload") return;
+			begin();
+			await started;
+		});
+	};
+	const pi = await inside(t, {
+		...{ model: [text("done")], env: limit(0), extensions: [slow, installed] },
+		person: ({ signal }, n) =>
+			n > 1 || new Promise((resolve) => signal?.addEventListener("abort", () => resolve(false))),
+	});
+	const run = pi.run("go");
+	await pi.until("the question", () => pi.asked.length > 0);
+	const reloaded = pi.session.reload();
+	await begun;
+	for (const tooLate of patience.values()) tooLate();
+	for (let i = 0; i < 20; i++) await setImmediate();
+	assert.deepEqual([pi.model.requests.length, pi.asked.length], [0, 1]);
+	start();
+	await reloaded;
+	await run;
+	assert.deepEqual([pi.model.requests.length, pi.asked.length], [1, 2]);
+});
+
+for (const event of ["input", "before_agent_start"] as const)
+	for (const first of [true, false])
+		test(`a reload between a prompt and its run, in ${event} ${first ? "before" : "after"} us, leaves the prompt its turns`, async (t) => {
+			const { pi } = await reloading(t, { event, nth: 2, waits: true, first }, { env: limit(3), person: () => false });
+			await pi.run("go");
+			await pi.run("again");
+			assert.deepEqual([pi.model.requests.length, ends(pi)], [6, ["declined 3", "declined 3"]]);
+		});
+
+test("the model is told of its circle, though pi reloads during the third call", async (t) => {
+	const env = { PI_TURN_LIMIT_REPEATS: "10" };
+	const options = { env, model: times(4, noop) };
+	const { pi } = await reloading(t, { event: "tool_result", nth: 3, waits: true }, options);
+	await pi.run("go");
+	const words = pointOut({ tool: "noop", input: {} }, 3);
+	assert.deepEqual(
+		pi.model.requests.map((request) => request.count(words)),
+		[0, 0, 0, 1, 1],
+	);
+});
+
+test("a second reload while the first is under way ends no instance that has just begun", async (t) => {
+	const pi = await inside(t, { model: endless(noop), env: limit(2), person: () => false });
+	await Promise.all([pi.session.reload(), pi.session.reload()]);
+	await pi.run("go");
+	assert.deepEqual([pi.model.requests.length, pi.asked.length, ends(pi)], [2, 1, ["declined 2"]]);
+});
