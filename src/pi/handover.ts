@@ -57,7 +57,6 @@ export class Handover {
 			const giveUp = setTimeout(() => succeed(undefined), PATIENCE_MS);
 			const expectHeir = (): void => clearTimeout(giveUp);
 			const succeed = (successor: Successor | undefined): void => {
-				clearTimeout(giveUp);
 				done();
 				resolve(successor);
 			};

@@ -41,6 +41,8 @@ export class Session implements Guard {
 	readonly handover = new Handover();
 	state: State;
 	turn = new Turn();
+	/** In this turn, by event: ends listening to it. */
+	readonly #listening = new Map<CostlyEvent, () => void>();
 	question: OpenQuestion | undefined;
 	role: Role = { isMember: false, ownsProcess: false };
 	/** `off`: another copy guards the session, or it has ended. `unable`: the limits cannot be enforced, so every run is aborted. */
@@ -136,7 +138,6 @@ export class Session implements Guard {
 		// Two reloads at once end us twice.
 		if (this.handover.isOver) return;
 		release(sessionManager);
-		this.turn.stopListening();
 		const { state, shares, turn, telling } = this;
 		const heritage = {
 			...{ state, shares, turn, telling, prompt: this.starting.prompt },
@@ -213,7 +214,8 @@ export class Session implements Guard {
 	}
 
 	newTurn(): void {
-		this.turn.stopListening();
+		for (const stop of this.#listening.values()) stop();
+		this.#listening.clear();
 		this.turn = new Turn();
 	}
 
@@ -228,8 +230,8 @@ export class Session implements Guard {
 
 	/** Until the next turn starts. */
 	listenTo(name: CostlyEvent): void {
-		if (!this.handover.isOver && !this.turn.listening.has(name))
-			this.turn.listening.set(name, this.#subscription.listenTo(name));
+		if (!this.handover.isOver && !this.#listening.has(name))
+			this.#listening.set(name, this.#subscription.listenTo(name));
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {

@@ -1,7 +1,7 @@
 /** Makes a session listen to pi, and registers the command. */
 import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
 import { brokenText } from "../core/outcome.ts";
-import { NOT_RUN, refusal, RELOADED } from "../core/to-model.ts";
+import { NOT_RUN, refusal } from "../core/to-model.ts";
 import { guardOf, isFirstLoaded } from "./claim.ts";
 import { DESCRIPTION } from "./command.ts";
 import { handlersOf } from "./handlers.ts";
@@ -76,7 +76,8 @@ export class Subscription {
 
 	#failed(error: unknown, name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
-		if (session.handover.isOver) return this.#leftBehind(name, event);
+		// Reloaded meanwhile, so that its context only throws; the gate has not decided yet.
+		if (session.handover.isOver && name === "turn_start") return session.handover.forward(name, event);
 		// Disposed of meanwhile.
 		if (orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		session.fail(error, name === "turn_start");
@@ -85,13 +86,6 @@ export class Subscription {
 		// A session that has not begun reports no end of a run.
 		if (!session.hasBegun) session.display.warnOnce(brokenText({ message: String(error) }), ctx);
 		return undefined;
-	}
-
-	/** Pi has reloaded us while a handler worked, whose context only throws since then. */
-	#leftBehind(name: string, event: unknown): unknown {
-		// The gate has not decided about it yet.
-		if (name === "turn_start") return this.#session.handover.forward(name, event);
-		return name === "tool_call" ? { block: true, reason: RELOADED } : undefined;
 	}
 
 	#listen(name: string): () => void {

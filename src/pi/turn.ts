@@ -10,8 +10,6 @@ export class Turn {
 	hasRefused = false;
 	/** Another turn is due, although the model called no tool. */
 	mustGoOn = false;
-	/** By event: ends listening to it. */
-	readonly listening = new Map<string, () => void>();
 	/** The text that is streamed has its note. */
 	isNoted = false;
 	/** The model's message has arrived. */
@@ -32,10 +30,5 @@ export class Turn {
 	/** False if the session ended before the reply, or before one of its calls ended. */
 	get isOver(): boolean {
 		return this.hasReply && this.#running.size === 0;
-	}
-
-	stopListening(): void {
-		for (const stop of this.listening.values()) stop();
-		this.listening.clear();
 	}
 }

@@ -125,6 +125,19 @@ describe("the clock stands still", () => {
 		]);
 	});
 
+	test("after a call that a command makes between two runs", async (t) => {
+		const scene = await timed(t, "10s", 2, { model: [] });
+		await scene.pi.run("go");
+		const call = { type: "tool_call", toolCallId: "x", toolName: "noop", input: {} } as const;
+		await scene.pi.session.extensionRunner.emitToolCall(call);
+		scene.clock.now += 50_000;
+		await scene.pi.run("again");
+		assert.deepEqual(scene.ends(), [
+			["completed", 2],
+			["completed", 2],
+		]);
+	});
+
 	test("while the person is asked beside another extension's dialog, of which alone pi tells", async (t) => {
 		const asker = (pi: ExtensionAPI): void => {
 			pi.on("tool_call", (_event, { ui }) => void ui.select("Allow?", ["yes"]));
