@@ -191,14 +191,3 @@ test("a second reload while the first is under way ends no instance that has jus
 	await pi.run("go");
 	assert.deepEqual([pi.model.requests.length, pi.asked.length, ends(pi)], [2, 1, ["declined 2"]]);
 });
-
-test("an instance that was reloaded, and is told of its end again, does not end the next one", async (t) => {
-	const pi = await inside(t, { model: endless(noop), env: limit(2), person: () => false });
-	const { extensionRunner } = pi.session;
-	await extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
-	const again = extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
-	await pi.session.reload();
-	await again;
-	await pi.run("go");
-	assert.deepEqual([pi.model.requests.length, pi.asked.length], [2, 1]);
-});

@@ -66,12 +66,6 @@ async function starting(pi: Inside, command: string): Promise<void> {
 }
 
 describe("who refills", () => {
-	test("nobody has to before the first run, which an extension may start", async (t) => {
-		const { pi, kinds } = await guarded(t, { turns: 2 }, { extensions: [starts] });
-		await starting(pi, "/by-prompt");
-		assert.deepEqual([pi.model.requests.length, kinds()], [2, ["exhausted"]]);
-	});
-
 	test("a person's next prompt does", async (t) => {
 		const { pi, kinds } = await guarded(t, { turns: 2 });
 		await pi.run("go");

@@ -131,7 +131,7 @@ describe("the clock stands still", () => {
 		const call = { type: "tool_call", toolCallId: "x", toolName: "noop", input: {} } as const;
 		await scene.pi.session.extensionRunner.emitToolCall(call);
 		scene.clock.now += 50_000;
-		await scene.pi.run("again");
+		await scene.pi.session.sendUserMessage("go on");
 		assert.deepEqual(scene.ends(), [
 			["completed", 2],
 			["completed", 2],
