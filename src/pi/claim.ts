@@ -7,6 +7,8 @@ export type Rank = "installed" | "program";
 
 export interface Guard {
 	readonly rank: Rank;
+	/** The first of the copies that its loader has run. */
+	readonly isFirst: boolean;
 	/** Another copy guards the session from now on. */
 	standAside(): void;
 	/** Executes `/turn-limit`, whichever copy registered it. */
@@ -21,7 +23,9 @@ export function claim(session: object, guard: Guard): string | undefined {
 	const present = shared.guards.get(session);
 	if (present !== undefined && present !== guard) {
 		if (present.rank === "program" && guard.rank === "installed") return "";
-		if (present.rank === guard.rank) return guard.rank === "program" ? TWO_LIMITS : LOADED_TWICE;
+		if (present.rank === guard.rank && guard.rank === "program") return TWO_LIMITS;
+		// A copy of an earlier loader may be left: two reloads at once end only one of theirs.
+		if (present.rank === guard.rank && !guard.isFirst) return LOADED_TWICE;
 		present.standAside();
 	}
 	shared.guards.set(session, guard);

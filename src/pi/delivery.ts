@@ -4,13 +4,19 @@ import { GUIDANCE, messageOf, NAME, type Pi } from "./host.ts";
 
 type Entries = NonNullable<NonNullable<TurnEndEventResult>["entries"]>;
 
-export type Message = ReturnType<typeof messageOf>;
+type Message = ReturnType<typeof messageOf>;
+
+/** Messages on their way. */
+export interface Messages {
+	/** Written, on no way yet. */
+	readonly posted: readonly Message[];
+	/** In every request of this turn, but not in the transcript. */
+	readonly injected: readonly Message[];
+}
 
 export class Delivery {
 	readonly #pi: Pick<Pi, "on">;
-	/** Written, on no way yet. */
 	#posted: Message[] = [];
-	/** In every request of this turn, but not in the transcript. */
 	#injected: readonly Message[] = [];
 	#withdraw = (): void => {};
 
@@ -23,14 +29,15 @@ export class Delivery {
 		this.#posted.push(messageOf(text, type));
 	}
 
-	/** Posts the messages that another instance had on their way. */
-	takeOver(messages: readonly Message[]): void {
-		this.#posted.push(...messages);
+	/** Goes on with the messages of another instance. */
+	takeOver({ posted, injected }: Messages): void {
+		this.#posted.push(...posted);
+		this.#inject(injected);
 	}
 
-	/** Gives all messages away, because another instance takes them over. */
-	giveAway(): readonly Message[] {
-		return [...this.#takeBack(), ...this.#takePosted()];
+	/** Gives all messages away, because another instance goes on with them. */
+	giveAway(): Messages {
+		return { injected: this.#takeBack(), posted: this.#takePosted() };
 	}
 
 	/** True while the transcript lacks a message that the model is to see. */
@@ -40,7 +47,10 @@ export class Delivery {
 
 	/** Puts the messages into the request of this turn and its retries, because no turn's end can carry them any more. */
 	inject(): void {
-		const all = this.giveAway();
+		this.#inject(this.#takeAll());
+	}
+
+	#inject(all: readonly Message[]): void {
 		if (all.length === 0) return;
 		const messages = all.map((message) => ({ role: "custom" as const, ...message, timestamp: 0 }));
 		this.#injected = all;
@@ -55,9 +65,13 @@ export class Delivery {
 
 	/** Drops all messages; gives those of the person that no transcript holds: not sent, or with a request that failed. */
 	discard(): readonly string[] {
-		return this.giveAway()
+		return this.#takeAll()
 			.filter(isGuidance)
 			.map(({ content }) => content);
+	}
+
+	#takeAll(): readonly Message[] {
+		return [...this.#takeBack(), ...this.#takePosted()];
 	}
 
 	#takePosted(): readonly Message[] {

@@ -1,7 +1,8 @@
 /** Passes a session from an instance of the extension to the next one when pi reloads its extensions in mid-run. */
 import type { Event } from "../core/alphabet.ts";
 import type { State } from "../core/state.ts";
-import type { Message } from "./delivery.ts";
+import type { Rank } from "./claim.ts";
+import type { Messages } from "./delivery.ts";
 import { shared } from "./process-state.ts";
 import type { Shares } from "./shares.ts";
 import type { Prompt } from "./starting.ts";
@@ -18,6 +19,8 @@ interface Successor {
 
 /** The part of a session that the next instance takes over. */
 interface Heritage {
+	/** An installed copy does not take over from a program's. */
+	readonly rank: Rank;
 	readonly state: State;
 	/** Its holds in the ledger included. */
 	readonly shares: Shares | undefined;
@@ -27,19 +30,22 @@ interface Heritage {
 	/** False while a dialog is open. */
 	readonly isWorking: boolean;
 	/** On their way to the model. */
-	readonly messages: readonly Message[];
+	readonly messages: Messages;
 }
 
 /** The heritage, until the next instance takes it. */
 export interface Legacy extends Heritage {
 	/** What still reaches the old instance goes on with the new one. */
 	succeed(successor: Successor): void;
-	/** Waits for the next instance, however long others keep it from beginning. */
+	/** Waits longer, because a copy is being loaded, and others may keep it from beginning. */
 	expectHeir(): void;
 }
 
-/** How long an instance that was reloaded keeps a run waiting where pi has loaded no other: the person may have removed us. */
+/** How long an instance that was reloaded keeps a run waiting where pi loads no other: the person may have removed us. */
 const PATIENCE_MS = 10_000;
+
+/** How long where pi does. Not for ever: what keeps the other from beginning may be waiting for the run. */
+const HEIR_PATIENCE_MS = 60_000;
 
 export class Handover {
 	#successor: Promise<Successor | undefined> | undefined;
@@ -54,13 +60,25 @@ export class Handover {
 		const { phase, ...state } = heritage.state;
 		const kept: State = { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase };
 		this.#successor = new Promise((resolve) => {
-			const giveUp = setTimeout(() => succeed(undefined), PATIENCE_MS);
-			const expectHeir = (): void => clearTimeout(giveUp);
 			const succeed = (successor: Successor | undefined): void => {
+				clearTimeout(waiting);
 				done();
 				resolve(successor);
 			};
-			shared.legacies.set(sessionId, { ...heritage, state: kept, succeed, expectHeir });
+			const giveUp = (): void => {
+				if (shared.legacies.get(sessionId) === legacy) shared.legacies.delete(sessionId);
+				succeed(undefined);
+			};
+			let waiting: NodeJS.Timeout | undefined;
+			const wait = (ms: number): void => {
+				clearTimeout(waiting);
+				waiting = setTimeout(giveUp, ms);
+				// No run waits.
+				if (phase.name === "idle") waiting.unref();
+			};
+			const legacy: Legacy = { ...heritage, state: kept, succeed, expectHeir: () => wait(HEIR_PATIENCE_MS) };
+			shared.legacies.set(sessionId, legacy);
+			wait(PATIENCE_MS);
 		});
 	}
 
@@ -81,8 +99,9 @@ export function expectHeirs(): void {
 }
 
 /** Takes what the last instance has left of this session. */
-export function takeLegacy(sessionId: string): Legacy | undefined {
+export function takeLegacy(sessionId: string, rank: Rank): Legacy | undefined {
 	const legacy = shared.legacies.get(sessionId);
+	if (legacy?.rank !== rank) return undefined;
 	shared.legacies.delete(sessionId);
 	return legacy;
 }

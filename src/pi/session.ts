@@ -76,6 +76,10 @@ export class Session implements Guard {
 		return this.options.rank;
 	}
 
+	get isFirst(): boolean {
+		return this.#subscription.isFirst;
+	}
+
 	// Coming and going
 
 	/** At the first event of the session, of any type; `reason`: that of `session_start`, if it is the first. */
@@ -105,7 +109,7 @@ export class Session implements Guard {
 		announce(this);
 		const attended = this.#isAttended(ctx);
 		const problems = this.settings.load(ctx, attended, this.role.tree);
-		const legacy = takeLegacy(ctx.sessionManager.getSessionId());
+		const legacy = takeLegacy(ctx.sessionManager.getSessionId(), this.rank);
 		this.state = legacy?.state ?? resumedState(this, attended, ctx);
 		if (legacy) this.#takeOver(legacy);
 		await apply(this, ctx);
@@ -138,9 +142,11 @@ export class Session implements Guard {
 		// Two reloads at once end us twice.
 		if (this.handover.isOver) return;
 		release(sessionManager);
-		const { state, shares, turn, telling } = this;
+		// It has aborted every run before the gate, so there is nothing to hand over.
+		if (this.duty === "unable") return;
+		const { rank, state, shares, turn, telling } = this;
 		const heritage = {
-			...{ state, shares, turn, telling, prompt: this.starting.prompt },
+			...{ rank, state, shares, turn, telling, prompt: this.starting.prompt },
 			...{ messages: this.delivery.giveAway(), isWorking: this.clock.isRunning },
 		};
 		this.handover.leave(sessionManager.getSessionId(), heritage, () => this.question?.close());

@@ -42,6 +42,10 @@ export class Subscription {
 		if (this.#loading.isFirst) this.#register();
 	}
 
+	get isFirst(): boolean {
+		return this.#loading.isFirst;
+	}
+
 	/** Returns the function that ends listening. */
 	listenTo(name: CostlyEvent): () => void {
 		return this.#listen(name);
@@ -70,7 +74,8 @@ export class Subscription {
 		this.#loading.loaded();
 		// Another copy decides here, or the session has ended and a late event changes nothing.
 		if (duty === "off") return undefined;
-		if (duty === "unable") throw new Error(whyNot);
+		const isEnd = name === "session_shutdown" && guardOf(ctx.sessionManager) === this.#session;
+		if (duty === "unable" && !isEnd) throw new Error(whyNot);
 		return this.#handlers[name]?.(event, ctx);
 	}
 

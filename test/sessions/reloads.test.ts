@@ -5,9 +5,11 @@ import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI, ExtensionFactory } from "@earendil-works/pi-coding-agent";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { finalPass, pointOut } from "../../src/core/to-model.ts";
+import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless, text, times } from "../harness/model.ts";
+import { write } from "../harness/folders.ts";
+import { endless, held, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
@@ -190,4 +192,92 @@ test("a second reload while the first is under way ends no instance that has jus
 	await Promise.all([pi.session.reload(), pi.session.reload()]);
 	await pi.run("go");
 	assert.deepEqual([pi.model.requests.length, pi.asked.length, ends(pi)], [2, 1, ["declined 2"]]);
+});
+
+test("two reloads at once, of which another extension delays the second: one copy guards the session", async (t) => {
+	let ends = 0;
+	let goOn = (): void => {};
+	const delayed = new Promise<void>((resolve) => (goOn = resolve));
+	const slow = (api: ExtensionAPI): void => {
+		api.on("session_shutdown", async () => {
+			if (++ends === 2) await delayed;
+		});
+	};
+	const pi = await inside(t, {
+		model: endless(noop),
+		env: limit(2),
+		person: () => false,
+		extensions: [slow, installed],
+	});
+	const reloads = [pi.session.reload(), pi.session.reload()];
+	await reloads[0];
+	goOn();
+	await reloads[1];
+	await pi.run("go");
+	assert.deepEqual([pi.model.requests.length, pi.asked.length], [2, 1]);
+});
+
+test("a reload after settings that cannot be enforced were mended: the limit holds, and no run is stopped", async (t) => {
+	const bad = { "turn-limit.json": { budget: { at: "nonsense" } } };
+	const pi = await inside(t, { model: endless(noop), env: limit(3), person: () => false, agentFiles: bad });
+	await pi.run("go");
+	assert.equal(pi.model.requests.length, 0);
+	await pi.session.reload();
+	await pi.run("again");
+	assert.equal(pi.model.requests.length, 0);
+	write(pi.folder, { "turn-limit.json": {} });
+	await pi.session.reload();
+	await pi.run("again");
+	assert.deepEqual([pi.model.requests.length, pi.asked.length], [3, 1]);
+});
+
+test("the demand of the final pass is in one request, though pi reloads in that turn", async (t) => {
+	const env = { PI_TURN_LIMIT_TREE_TURNS: "2", PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_POLICY: "synthesize" };
+	const demand = finalPass({ meter: "treeTurns", limit: 2 });
+	const model: InsideOptions["model"] = (request) => (request.count(demand) > 0 ? text("All I have.") : noop);
+	for (const event of ["turn_start", "message_end"]) {
+		const nth = event === "turn_start" ? 3 : 6;
+		const { pi } = await reloading(t, { event, nth, waits: true }, { env, model });
+		await pi.run("go");
+		await pi.run("again");
+		assert.deepEqual(
+			pi.model.requests.map((request) => request.count(demand)),
+			[0, 0, 1, 0, 0, 1],
+		);
+	}
+});
+
+test("an installed copy does not take over from the limit of a program, which goes on counting", async (t) => {
+	const outcomes: Outcome[] = [];
+	const program = turnLimit({ turns: 3, grace: 0, onOutcome: (outcome) => outcomes.push(outcome) });
+	const slow = held(noop);
+	const model = [noop, slow, ...times(5, noop)];
+	const pi = await inside(t, { model, isPi: false, extensions: [installed, program] });
+	const run = pi.run("go");
+	await pi.model.arrival(2);
+	await pi.session.reload();
+	slow.release();
+	await run;
+	assert.equal(pi.model.requests.length, 3);
+});
+
+test("a copy that is removed in mid-run and put back later: the next prompt has all its turns", async (t) => {
+	const { setTimeout: real } = globalThis;
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+		return Reflect.apply(real, undefined, [then, ms === 10_000 ? 0 : ms, ...args]) as unknown;
+	});
+	const slow = held(noop);
+	const pi = await inside(t, {
+		model: [noop, slow, text("done"), ...times(9, noop)],
+		env: limit(3),
+		person: () => false,
+	});
+	const run = pi.run("go");
+	await pi.model.arrival(2);
+	await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
+	slow.release();
+	await run;
+	await pi.session.reload();
+	await pi.run("again");
+	assert.equal(pi.model.requests.length, 3 + 3);
 });
