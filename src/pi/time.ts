@@ -1,6 +1,6 @@
 /** Charges the meter of time, and cuts off what exceeds it where nobody can be asked. */
 import { isReached, read } from "../core/limit.ts";
-import type { Context } from "./host.ts";
+import { type Context, orDisposed } from "./host.ts";
 import type { Session } from "./session.ts";
 
 export function chargeTime(session: Session, ctx: Context): Promise<void> | undefined {
@@ -16,7 +16,7 @@ export function watchTime(session: Session, ctx: Context): void {
 	session.clock.setAlarm(remaining, () => {
 		runOut(session, ctx).catch((error: unknown) => {
 			session.fail(error, false);
-			ctx.abort();
+			orDisposed(ctx).abort();
 		});
 	});
 }
