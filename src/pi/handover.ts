@@ -4,6 +4,7 @@ import type { State } from "../core/state.ts";
 import type { Rank } from "./claim.ts";
 import type { Messages } from "./delivery.ts";
 import { shared } from "./process-state.ts";
+import type { Session } from "./session.ts";
 import type { Shares } from "./shares.ts";
 import type { Prompt } from "./starting.ts";
 import type { Telling } from "./telling.ts";
@@ -91,6 +92,21 @@ export class Handover {
 	async step(event: Event): Promise<void> {
 		await (await this.#successor)?.step(event);
 	}
+}
+
+export function heritageOf(session: Session): Heritage {
+	const { rank, state, shares, turn, telling, starting, delivery, clock } = session;
+	const messages = delivery.giveAway();
+	return { rank, state, shares, turn, telling, prompt: starting.prompt, messages, isWorking: clock.isRunning };
+}
+
+export function takeOver(session: Session, legacy: Legacy): void {
+	session.shares = legacy.shares;
+	session.turn = legacy.turn;
+	session.telling = legacy.telling;
+	session.starting.prompt = legacy.prompt;
+	session.delivery.takeOver(legacy.messages);
+	if (legacy.isWorking) session.clock.run();
 }
 
 /** An instance is being loaded, for one of the sessions that wait. */

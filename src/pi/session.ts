@@ -10,7 +10,7 @@ import { execute } from "./command.ts";
 import { Delivery } from "./delivery.ts";
 import { Display } from "./display.ts";
 import { commit } from "./effects.ts";
-import { Handover, type Legacy, takeLegacy } from "./handover.ts";
+import { Handover, heritageOf, takeLegacy, takeOver } from "./handover.ts";
 import { type Context, DISPOSED, isSupported, orDisposed, type Pi } from "./host.ts";
 import { apply, initialState, resumedState } from "./limits.ts";
 import type { Options } from "./options.ts";
@@ -41,8 +41,6 @@ export class Session implements Guard {
 	readonly handover = new Handover();
 	state: State;
 	turn = new Turn();
-	/** In this turn, by event: ends listening to it. */
-	readonly #listening = new Map<CostlyEvent, () => void>();
 	question: OpenQuestion | undefined;
 	role: Role = { isMember: false, ownsProcess: false };
 	/** `off`: another copy guards the session, or it has ended. `unable`: the limits cannot be enforced, so every run is aborted. */
@@ -111,7 +109,7 @@ export class Session implements Guard {
 		const problems = this.settings.load(ctx, attended, this.role.tree);
 		const legacy = takeLegacy(ctx.sessionManager.getSessionId(), this.rank);
 		this.state = legacy?.state ?? resumedState(this, attended, ctx);
-		if (legacy) this.#takeOver(legacy);
+		if (legacy) takeOver(this, legacy);
 		await apply(this, ctx);
 		watchTime(this, ctx);
 		legacy?.succeed({
@@ -144,21 +142,7 @@ export class Session implements Guard {
 		release(sessionManager);
 		// It has aborted every run before the gate, so there is nothing to hand over.
 		if (this.duty === "unable") return;
-		const { rank, state, shares, turn, telling } = this;
-		const heritage = {
-			...{ rank, state, shares, turn, telling, prompt: this.starting.prompt },
-			...{ messages: this.delivery.giveAway(), isWorking: this.clock.isRunning },
-		};
-		this.handover.leave(sessionManager.getSessionId(), heritage, () => this.question?.close());
-	}
-
-	#takeOver({ shares, turn, telling, prompt, messages, isWorking }: Legacy): void {
-		this.shares = shares;
-		this.turn = turn;
-		this.telling = telling;
-		this.starting.prompt = prompt;
-		this.delivery.takeOver(messages);
-		if (isWorking) this.clock.run();
+		this.handover.leave(sessionManager.getSessionId(), heritageOf(this), () => this.question?.close());
 	}
 
 	async shutDown(ctx: Context): Promise<void> {
@@ -220,8 +204,7 @@ export class Session implements Guard {
 	}
 
 	newTurn(): void {
-		for (const stop of this.#listening.values()) stop();
-		this.#listening.clear();
+		this.#subscription.endTurn();
 		this.turn = new Turn();
 	}
 
@@ -236,8 +219,7 @@ export class Session implements Guard {
 
 	/** Until the next turn starts. */
 	listenTo(name: CostlyEvent): void {
-		if (!this.handover.isOver && !this.#listening.has(name))
-			this.#listening.set(name, this.#subscription.listenTo(name));
+		if (!this.handover.isOver) this.#subscription.listenTo(name);
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {

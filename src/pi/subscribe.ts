@@ -31,6 +31,8 @@ export class Subscription {
 	readonly #pi: Pi;
 	readonly #handlers: Readonly<Record<string, Handler>>;
 	readonly #loading: ReturnType<typeof isFirstLoaded>;
+	/** In this turn, by event: ends listening to it. */
+	readonly #costly = new Map<CostlyEvent, () => void>();
 
 	constructor(session: Session) {
 		this.#session = session;
@@ -46,9 +48,14 @@ export class Subscription {
 		return this.#loading.isFirst;
 	}
 
-	/** Returns the function that ends listening. */
-	listenTo(name: CostlyEvent): () => void {
-		return this.#listen(name);
+	/** Until the turn ends. */
+	listenTo(name: CostlyEvent): void {
+		if (!this.#costly.has(name)) this.#costly.set(name, this.#listen(name));
+	}
+
+	endTurn(): void {
+		for (const stop of this.#costly.values()) stop();
+		this.#costly.clear();
 	}
 
 	/** Handles an event of pi, also one that an earlier instance forwards. Returns a promise only if it has to wait. */
