@@ -14,19 +14,18 @@ import { writeSettings } from "../settings/write.ts";
 import { agentDirectory, type Context, type Pi } from "./host.ts";
 import type { Surroundings } from "./preferences.ts";
 import { shared } from "./process-state.ts";
-import { giveUp, log, PendingLine, printReport, write } from "./script.ts";
+import { giveUp, log, printReport, write, writeNow } from "./script.ts";
 import { Session } from "./session.ts";
 
 export default function (pi: Pi): void {
 	// Before any tool can inherit it.
 	takeAddress(process.env, shared);
-	const pending = new PendingLine();
-	pi.on("input", ({ source }) => {
-		if (source !== "extension") pending.flush();
+	pi.on("input", ({ source }, ctx) => {
+		if (source !== "extension") writeNow(ctx);
 	});
 	// Pi shows the last message of the last session only.
-	pi.on("session_shutdown", ({ reason }) => {
-		if (reason !== "quit" && reason !== "reload") pending.flush();
+	pi.on("session_shutdown", ({ reason }, ctx) => {
+		if (reason !== "quit" && reason !== "reload") writeNow(ctx);
 	});
 	new Session(pi, {
 		rank: "installed",
@@ -37,7 +36,7 @@ export default function (pi: Pi): void {
 		print: write,
 		columns: () => process.stdout.columns,
 		save: saveForUser,
-		onReport: (report, ctx, role) => printReport(report, ctx, role, pending),
+		onReport: printReport,
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp,
 	});

@@ -16,6 +16,8 @@ interface Shared {
 	readonly limits: Map<string, unknown>;
 	/** The exit code that the outcomes so far ask for; undefined until one does. */
 	exitCode: number | undefined;
+	/** Writes the line about the last stop, which waits because pi may show it. */
+	writeLine: (() => void) | undefined;
 	/** The address of a fleet's ledger, if the environment had one: it can be taken out once only. */
 	address: string | undefined;
 }
@@ -30,5 +32,6 @@ export const shared: Shared = (slot[KEY] ??= {
 	commands: new Map(),
 	limits: new Map(),
 	exitCode: undefined,
+	writeLine: undefined,
 	address: undefined,
 });

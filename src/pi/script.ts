@@ -18,40 +18,36 @@ export function log(text: string): void {
 	for (const line of text.split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
 }
 
-/** A line that print mode may show itself, because its last message carries it; otherwise we write it. */
-export class PendingLine {
-	#write: (() => void) | undefined;
+/** Writes the line at the end, unless print mode shows it itself because its last message carries it. */
+function writeLater(line: string, session: Context["sessionManager"]): void {
+	const atExit = (code: number): void => {
+		const last = session.buildSessionProjection().messages.at(-1) as Partial<Assistant> | undefined;
+		// Pi exits with 1 once it has shown it; another extension may end the process before.
+		const isShown = code === 1 && last?.errorMessage === line;
+		if (!isShown) console.error(line);
+	};
+	process.once("exit", atExit);
+	shared.writeLine = () => {
+		process.off("exit", atExit);
+		console.error(line);
+	};
+}
 
-	set(line: string, session: Context["sessionManager"]): void {
-		const write = (): void => {
-			process.off("exit", atExit);
-			console.error(line);
-		};
-		const atExit = (code: number): void => {
-			const last = session.buildSessionProjection().messages.at(-1) as Partial<Assistant> | undefined;
-			// Pi exits with 1 once it has shown it; another extension may end the process before.
-			const isShown = code === 1 && last?.errorMessage === line;
-			if (!isShown) console.error(line);
-		};
-		process.once("exit", atExit);
-		this.#write = write;
-	}
-
-	/** Another prompt or the end follows, so pi no longer shows it. */
-	flush(): void {
-		this.#write?.();
-		this.#write = undefined;
-	}
+/** Another prompt or another session follows in this process, so pi no longer shows the line that waits. */
+export function writeNow({ sessionManager }: Context): void {
+	if (sessionManager !== shared.owner) return;
+	shared.writeLine?.();
+	shared.writeLine = undefined;
 }
 
 /** Writes the line and sets the exit code, where a script reads them. */
-export function printReport(report: Report, { mode, sessionManager }: Context, role: Role, pending: PendingLine): void {
+export function printReport(report: Report, { mode, sessionManager }: Context, role: Role): void {
 	const { outcome, line, isInTranscript, isAnswered } = report;
 	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
 	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
 	if (role.isMember && isAnswered) return;
 	if (line !== undefined) {
-		if (isInTranscript && mode === "print") pending.set(line, sessionManager);
+		if (isInTranscript && mode === "print") writeLater(line, sessionManager);
 		else log(line);
 	}
 	if (outcome.kind === "wrapped_up") exitWith(PARTIAL);

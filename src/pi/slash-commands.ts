@@ -6,27 +6,19 @@ const ENTER = /^(\r|\n|\x1b\[13(;1)?u)$/;
 
 export class SlashCommands {
 	readonly #pi: Pick<Pi, "getCommands">;
-	#isEntered = false;
 	stop = (): void => {};
 
 	constructor(pi: Pick<Pi, "getCommands">) {
 		this.#pi = pi;
 	}
 
-	/** `isAsking`: a question of ours is open, which takes the Enter. */
-	watch({ mode, ui }: Context, isAsking: () => boolean): void {
+	/** Calls `entered` for those of other extensions. `isAsking`: a question of ours is open, which takes the Enter. */
+	watch({ mode, ui }: Context, isAsking: () => boolean, entered: () => void): void {
 		if (mode !== "tui") return;
 		this.stop = ui.onTerminalInput((data) => {
-			if (ENTER.test(data) && !isAsking() && this.#isCommand(ui.getEditorText())) this.#isEntered = true;
+			if (ENTER.test(data) && !isAsking() && this.#isCommand(ui.getEditorText())) entered();
 			return undefined;
 		});
-	}
-
-	/** True if a person has entered a slash command of another extension since the last run started. */
-	takeEntered(): boolean {
-		const isEntered = this.#isEntered;
-		this.#isEntered = false;
-		return isEntered;
 	}
 
 	/** Also if the name is not complete: Enter lets pi complete it with any name that has its letters in this order. */

@@ -11,6 +11,8 @@ export interface Prompt {
 	isPersons: boolean;
 	/** The person's words. */
 	typed?: string;
+	/** A person has entered a slash command since the last run began, and it may start the next one. */
+	isSlashCommand: boolean;
 	/** Prompts that other extensions have sent since then: the person does not start their runs. */
 	interjected: Set<string>;
 	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
@@ -19,14 +21,14 @@ export interface Prompt {
 
 export class Starting {
 	readonly #slashCommands: SlashCommands;
-	prompt: Prompt = { isPersons: false, interjected: new Set(), owed: undefined };
+	prompt: Prompt = { isPersons: false, isSlashCommand: false, interjected: new Set(), owed: undefined };
 
 	constructor(pi: Pi) {
 		this.#slashCommands = new SlashCommands(pi);
 	}
 
 	watch(ctx: Context, isAsking: () => boolean): void {
-		this.#slashCommands.watch(ctx, isAsking);
+		this.#slashCommands.watch(ctx, isAsking, () => (this.prompt.isSlashCommand = true));
 	}
 
 	stop(): void {
@@ -36,7 +38,7 @@ export class Starting {
 	/** A message arrived that goes into no running run. */
 	heard({ source, text }: Events["input"]): void {
 		if (source === "extension") this.prompt.interjected.add(text);
-		else this.prompt = { isPersons: true, typed: text, interjected: new Set(), owed: undefined };
+		else this.prompt = { ...this.prompt, isPersons: true, typed: text, interjected: new Set(), owed: undefined };
 	}
 
 	owe(amounts: Charged): void {
@@ -63,12 +65,14 @@ export class Starting {
 
 	/** The run begins, so a prompt before it starts no other; true if a person's slash command started it. */
 	takeSlashCommand(): boolean {
+		const { isSlashCommand } = this.prompt;
 		this.prompt.isPersons = false;
-		return this.#slashCommands.takeEntered();
+		this.forgetSlashCommand();
+		return isSlashCommand;
 	}
 
 	/** The run was stopped at a limit: a slash command before that does not start the next one. */
 	forgetSlashCommand(): void {
-		this.#slashCommands.takeEntered();
+		this.prompt.isSlashCommand = false;
 	}
 }

@@ -191,7 +191,7 @@ function becomePi(): () => void {
 	process.title = "pi";
 	return () => {
 		Object.assign(process, { title, exitCode });
-		Object.assign(shared, { owner: undefined, exitCode: undefined });
+		Object.assign(shared, { owner: undefined, exitCode: undefined, writeLine: undefined });
 		for (const map of [shared.legacies, shared.commands, shared.limits]) map.clear();
 	};
 }

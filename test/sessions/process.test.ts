@@ -53,6 +53,24 @@ test("a script that is stopped three times leaves two listeners: for the code an
 	assert.equal(followed.listeners.length, 2);
 });
 
+test("a reload between two prompts that are stopped takes no line from either: ours, and the one that pi shows", async (t) => {
+	const { pi, followed } = await script(t, ["works"]);
+	await pi.session.reload();
+	await pi.run("works");
+	assert.equal(followed.stderr, stopLine);
+	followed.end(1);
+	assert.equal(followed.stderr, stopLine);
+});
+
+test("a prompt to another session of the process does not write the line that pi is about to show", async (t) => {
+	const { followed } = await script(t, ["works"]);
+	const other = await inside(t, { isPi: false });
+	await other.run("go");
+	assert.equal(followed.stderr, "");
+	followed.end(1);
+	assert.equal(followed.stderr, "");
+});
+
 describe("the exit code", () => {
 	for (const [prompts, code] of [
 		[["ends"], 0],

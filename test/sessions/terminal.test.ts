@@ -63,6 +63,26 @@ describe("a slash command of another extension", () => {
 		});
 	}
 
+	test("that reloads pi before it starts a run has all its turns", async (t) => {
+		let reload = (): Promise<void> => Promise.resolve();
+		const reloads = (api: ExtensionAPI): void =>
+			api.registerCommand("review", {
+				handler: async () => {
+					await reload();
+					void pi.session.sendUserMessage("Review it.");
+				},
+			});
+		const keys = new Keys();
+		const terminal = { person: () => false, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+		const pi = await inside(t, { ...terminal, model: endless(noop), extensions: [installed, reloads] });
+		reload = () => pi.session.reload();
+		await pi.run("go");
+		keys.text = "/review";
+		keys.press("\r");
+		await starting(pi, "/review");
+		assert.equal(pi.model.requests.length - 2, 2);
+	});
+
 	for (const typed of ["/review the tests", "  /review", "/review\nall of it", "/rvw"]) {
 		test(`is one also as ${JSON.stringify(typed)}`, async (t) => {
 			assert.equal(await after(t, typed, "\r"), 2);
