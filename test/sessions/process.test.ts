@@ -71,6 +71,15 @@ test("a prompt to another session of the process does not write the line that pi
 	assert.equal(followed.stderr, "");
 });
 
+test("a session whose settings could not be enforced gives the process to the next one, which is no member", async (t) => {
+	const followed = new Followed(t);
+	const bad = await inside(t, { agentFiles: { "turn-limit.json": { budget: { at: "nonsense" } } } });
+	await bad.session.extensionRunner.emit({ type: "session_shutdown", reason: "new" });
+	const pi = await inside(t, { ...fated, begins: "new" });
+	await pi.run("works");
+	assert.equal(followed.end(1), 53);
+});
+
 describe("the exit code", () => {
 	for (const [prompts, code] of [
 		[["ends"], 0],

@@ -231,6 +231,53 @@ test("a reload after settings that cannot be enforced were mended: the limit hol
 	assert.deepEqual([pi.model.requests.length, pi.asked.length], [3, 1]);
 });
 
+describe("what waits for the next instance", () => {
+	/** Our timers of so many seconds that are neither over nor cleared. */
+	function waiting(t: TestContext, ...seconds: number[]): Set<NodeJS.Timeout> {
+		const timers = new Set<NodeJS.Timeout>();
+		const { setTimeout: real, clearTimeout: end } = globalThis;
+		t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
+			const timer = Reflect.apply(real, undefined, [then, ms, ...args]) as NodeJS.Timeout;
+			if (seconds.includes(ms / 1000)) timers.add(timer);
+			return timer;
+		});
+		t.mock.method(globalThis, "clearTimeout", (timer: NodeJS.Timeout) => {
+			timers.delete(timer);
+			end(timer);
+		});
+		return timers;
+	}
+
+	test("waits no longer once that one has begun, so pi can end", async (t) => {
+		const { pi, reloaded } = await reloading(t, { event: "tool_call" }, { env: limit(3) });
+		const timers = waiting(t, 10, 60);
+		await pi.run("go");
+		await reloaded();
+		assert.equal(pi.model.requests.length, 3);
+		assert.equal(timers.size, 0);
+	});
+
+	test("lets pi end where no run waits, and keeps it where one does", async (t) => {
+		const slow = held(noop);
+		const pi = await inside(t, { env: limit(2), model: [text("done"), slow, noop] });
+		const timers = waiting(t, 10);
+		const keepsPi = async (): Promise<boolean[]> => {
+			await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
+			const kept = [...timers].map((timer) => timer.hasRef());
+			await pi.session.reload();
+			return kept;
+		};
+		await pi.run("go");
+		assert.deepEqual(await keepsPi(), [false]);
+		const run = pi.run("go on");
+		await pi.model.arrival(2);
+		assert.deepEqual(await keepsPi(), [true]);
+		slow.release();
+		await run;
+		assert.equal(pi.model.requests.length, 1 + 2);
+	});
+});
+
 test("the demand of the final pass is in one request, though pi reloads in that turn", async (t) => {
 	const env = { PI_TURN_LIMIT_TREE_TURNS: "2", PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_POLICY: "synthesize" };
 	const demand = finalPass({ meter: "treeTurns", limit: 2 });
