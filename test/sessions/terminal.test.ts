@@ -6,7 +6,7 @@ import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding
 import type * as advice from "../../src/pi/advice.ts";
 import installed from "../../src/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
-import { endless, held, text } from "../harness/model.ts";
+import { endless, held, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { personsSessions } from "../history/person.ts";
 
@@ -62,6 +62,18 @@ describe("a slash command of another extension", () => {
 			assert.equal(await after(t, "/review", key), 2);
 		});
 	}
+
+	test("refills for its own run, and for no other that comes after it", async (t) => {
+		const keys = new Keys();
+		const terminal = { person: () => false, ui: keys.ui, mode: "tui", env: { PI_MAX_TURNS: "2" } } as const;
+		const model = [text("done"), ...times(9, noop)];
+		const pi = await inside(t, { ...terminal, model, extensions: [installed, reviews] });
+		keys.text = "/review";
+		keys.press("\r");
+		await starting(pi, "/review");
+		await pi.session.sendUserMessage("more");
+		assert.equal(pi.model.requests.length, 2);
+	});
 
 	test("that reloads pi before it starts a run has all its turns", async (t) => {
 		let reload = (): Promise<void> => Promise.resolve();
