@@ -23,7 +23,10 @@ export default defineConfig(
 	{ files: ["src/core/**"], rules: { "no-restricted-imports": ["error", { patterns: [outside] }] } },
 	{ files: ["src/ledger/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../*"] }] } },
 	{ files: ["src/history/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../*"] }] } },
-	{ files: ["src/settings/**"], rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../pi/*"] }] } },
+	{
+		files: ["src/settings/**"],
+		rules: { "no-restricted-imports": ["error", { patterns: ["@*", "../pi/*", "../ledger/*", "../history/*"] }] },
+	},
 	{
 		files: ["test/**"],
 		rules: { "@typescript-eslint/no-floating-promises": "off", "@typescript-eslint/no-non-null-assertion": "off" },

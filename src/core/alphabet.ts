@@ -24,7 +24,7 @@ export type Request =
 export type Decision = "admit" | "wait" | "refuse" | "abort";
 
 export type Event =
-	/** A person's prompt reached an idle agent: the run that follows starts with all counters at 0. */
+	/** A person's prompt reached an idle agent: the run that follows begins a round, and a tree. */
 	| { readonly type: "prompted" }
 	/** Whether there is a person to ask; read between runs. */
 	| { readonly type: "attended_set"; readonly attended: boolean }
@@ -78,7 +78,7 @@ export type Effect =
 	| { readonly type: "raise"; readonly meter: MeterId; readonly by: number }
 	/** The open question needs no answer any more. */
 	| { readonly type: "close_question" }
-	/** Tell the model to wrap up, with its next request: little is left of this meter. */
+	/** Tell the model to wrap up, with its next request: little is left of this meter, or the person wants it. */
 	| { readonly type: "advise"; readonly meter: MeterId; readonly remaining: Max }
 	/** Tell the model, with its next request, that it has made this call so often in a row. */
 	| { readonly type: "point_out"; readonly call: Call; readonly times: number }

@@ -1,8 +1,7 @@
 /**
  * The circuit breaker as a pure machine: `transition` takes an event, `decide` a request. Both give the next state
- * and, as data, the effects that the shell carries out. `alphabet.ts` says which there are. A line belongs to `gate.ts`
- * if it decides about a request or an answer, to `run.ts` if it starts, stops or ends a run, and here if it
- * dispatches or changes a limit.
+ * and, as data, the effects that the shell carries out. `alphabet.ts` says which there are; CONTRIBUTING.md says where
+ * a line of the core belongs.
  */
 import * as gate from "./gate.ts";
 import {

@@ -13,8 +13,8 @@ export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call |
 }
 
 export function countTurn(state: State, phase: Running): State {
-	const { calls } = state;
-	const known: State = calls.warned === "just_now" ? { ...state, calls: { ...calls, warned: "earlier" } } : state;
+	const { streak } = state;
+	const known: State = streak.warned === "just_now" ? { ...state, streak: { ...streak, warned: "earlier" } } : state;
 	return countAdmitted(known, phase, "turn", undefined, { turn: "open", isHeld: false });
 }
 
@@ -57,9 +57,9 @@ function addTo(spent: Run["spent"], before: State["meters"], after: State["meter
 
 /** The state in which `call` is one more in a row; the meter tells how many like it were before. */
 export function countRepetition(state: State, call: Call): State {
-	const calls = isExempt(state, call) ? NO_STREAK : extend(state.calls, call);
-	const before = isExempt(state, call) ? 0 : repetitions(calls) - 1;
-	return withMeter({ ...state, calls }, "repeats", { ...state.meters.repeats, used: before });
+	const streak = isExempt(state, call) ? NO_STREAK : extend(state.streak, call);
+	const before = isExempt(state, call) ? 0 : repetitions(streak) - 1;
+	return withMeter({ ...state, streak }, "repeats", { ...state.meters.repeats, used: before });
 }
 
 function isExempt({ exempt }: State, call: Call | undefined): boolean {

@@ -70,13 +70,13 @@ export function requestCall(before: State, call: Call): Ruling {
 			const id = reached(state, phase.run, "call", call);
 			if (id === undefined) return admitCall(state, phase, call);
 			// Told that it goes in circles, the model may find a way out.
-			if (id === "repeats" && !state.attended && state.calls.warned !== "earlier") {
-				return [{ ...state, calls: { ...state.calls, warned: "just_now" } }, "refuse", []];
+			if (id === "repeats" && !state.attended && state.streak.warned !== "earlier") {
+				return [{ ...state, streak: { ...state.streak, warned: "just_now" } }, "refuse", []];
 			}
 			const next = atLimit(state, phase.run, id, "call", call);
 			if (next.phase.name !== "asking") return [next, "refuse", []];
 			// Once the question is closed the call is requested, and so counted, again.
-			return [{ ...next, calls: before.calls }, "wait", [{ type: "ask", meter: id }]];
+			return [{ ...next, streak: before.streak }, "wait", [{ type: "ask", meter: id }]];
 		}
 	}
 }
@@ -144,7 +144,7 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 	const { run, meter, gate, unreachable } = phase;
 	if (unreachable !== undefined) {
 		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
-		const stopped: Stopped = { name: "stopped", run: { ...run, wasAsked: true }, verdict: brokenBy(unreachable) };
+		const stopped: Stopped = { name: "stopped", run: { ...run, endsAsking: true }, verdict: brokenBy(unreachable) };
 		return [{ ...state, phase: stopped }, entering(stopped)];
 	}
 	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
@@ -173,7 +173,7 @@ export function restart(state: State, id: MeterId): State {
 	return {
 		...state,
 		advice: givenAbout(state) === id ? "armed" : state.advice,
-		calls: id === "repeats" ? NO_STREAK : state.calls,
+		streak: id === "repeats" ? NO_STREAK : state.streak,
 	};
 }
 
@@ -184,8 +184,8 @@ function reached(state: State, run: Run, gate: Gate, call?: Call): MeterId | und
 }
 
 /** After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at. */
-export function isBarred({ woken, spent }: Run): boolean {
-	return woken !== undefined && spent.turns === 0;
+export function isBarred({ refusedSinceStop, spent }: Run): boolean {
+	return refusedSinceStop !== undefined && spent.turns === 0;
 }
 
 /** True if somebody can be asked, and can grant more. */

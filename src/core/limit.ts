@@ -92,7 +92,7 @@ export function raise(meter: Meter, by: number): Meter {
 	return { ...meter, extra: meter.extra + Math.max(0, meter.used - toNumber(bound(meter))) + by };
 }
 
-/** A person's prompt opens a round, with `extra` on top of its limit. What a session or a day has spent stays spent. */
+/** A new round, after a prompt or a yes, with `extra` on top of its limit. What a session or a day has spent stays spent. */
 export function refill(id: MeterId, meter: Meter, extra: number): Meter {
 	return beginsWithRun(id) ? { ...meter, used: 0, extra } : meter;
 }

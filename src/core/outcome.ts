@@ -72,7 +72,7 @@ export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
 	return shown.map((id) => amount(id, spent[id])).join(", ");
 }
 
-/** Every line of ours begins with it, also as the reason of a message that pi makes up after a stop. */
+/** Every line that a script reads begins with it, also as the reason of a message that pi makes up after a stop. */
 export const PREFIX = "pi-turn-limit:";
 
 /** One line for logs, if a limit or the breaker acted: the kind, the limit, where it was set, what was spent. */

@@ -25,21 +25,21 @@ const LONGEST_PAUSE = 30;
 /** Only a person's prompt refills: a run that an extension starts goes on in the same round. */
 export function start(state: State): Busy {
 	if (isBusy(state)) return state;
-	const { prompted, promised, refused } = state.phase as Idle;
+	const { prompted, promised, refusedSinceStop } = state.phase as Idle;
 	const spent: Spent = { ...perRunMeter(() => 0), continuations: 0 };
 	const run: Run = {
 		spent,
 		turn: "ended",
 		passes: [],
-		wasAsked: false,
+		endsAsking: false,
 		refusals: 0,
 		isHeld: false,
 		isWaived: false,
-		woken: prompted ? undefined : refused,
+		refusedSinceStop: prompted ? undefined : refusedSinceStop,
 	};
 	const begun: Busy = { ...state, phase: { name: "running", run } };
 	if (!prompted) return mapMeters(begun, (meter, id) => ({ ...meter, extra: meter.extra + promised[id] }));
-	return mapMeters({ ...begun, advice: "armed", calls: NO_STREAK }, (meter, id) => refill(id, meter, promised[id]));
+	return mapMeters({ ...begun, advice: "armed", streak: NO_STREAK }, (meter, id) => refill(id, meter, promised[id]));
 }
 
 /** The phases in which nobody continues a run. */
@@ -56,7 +56,7 @@ export function stop(state: Busy, verdict: Verdict, ...effects: Effect[]): BusyS
 	const { phase } = state;
 	if (phase.name === "stopped") return [state, effects];
 	if (phase.name !== "asking") return [{ ...state, phase: { name: "stopped", run: phase.run, verdict } }, effects];
-	const stopped: Busy = { ...state, phase: { name: "stopped", run: { ...phase.run, wasAsked: true }, verdict } };
+	const stopped: Busy = { ...state, phase: { name: "stopped", run: { ...phase.run, endsAsking: true }, verdict } };
 	return [stopped, [{ type: "close_question" }, ...effects]];
 }
 
@@ -74,19 +74,19 @@ function unanswered(state: State, { meter, unreachable }: Asking): Verdict {
 	return { kind: "declined", answered: false, ...trip(state, meter) };
 }
 
-/** The ledger, without which the breaker cannot decide, cannot be used. */
+/** The breaker cannot decide: it failed itself, or cannot use the ledger. */
 export function brokenBy(message: string): Verdict {
 	return { kind: "failed", by: "breaker", message };
 }
 
 export function settle(state: State, phase: Exclude<Active, Asking>): Step {
 	const outcome = outcomeOf(state, phase);
-	const { woken, wasAsked } = phase.run;
-	const isRefused = woken !== undefined && outcome.turns === 0;
-	const isStop = stoppedByLimit(outcome) || wasAsked;
-	const refused = isStop ? (isRefused ? woken + 1 : 0) : undefined;
-	const repeated = isStop && isRefused && woken > 0;
-	return [{ ...state, phase: { ...IDLE, refused } }, [{ type: "end", outcome, repeated }]];
+	const { refusedSinceStop: before, endsAsking } = phase.run;
+	const isRefused = before !== undefined && outcome.turns === 0;
+	const isStop = stoppedByLimit(outcome) || endsAsking;
+	const refusedSinceStop = isStop ? (isRefused ? before + 1 : 0) : undefined;
+	const repeated = isStop && isRefused && before > 0;
+	return [{ ...state, phase: { ...IDLE, refusedSinceStop } }, [{ type: "end", outcome, repeated }]];
 }
 
 function outcomeOf(state: State, phase: Exclude<Active, Asking>): Outcome {
@@ -113,7 +113,7 @@ export function endOf({ concluded, trip }: Finishing): Verdict {
 
 /** How often in a row a turn was refused that nobody prompted, counted from the stop on. */
 export function refusalsInARow({ phase }: State): number {
-	return phase.name === "stopped" ? phase.run.refusals + (phase.run.woken ?? 0) : 0;
+	return phase.name === "stopped" ? phase.run.refusals + (phase.run.refusedSinceStop ?? 0) : 0;
 }
 
 /** Refusals in a row after which a host that can drops the message that would start the next run. */
@@ -121,8 +121,8 @@ const REFUSALS_TO_DROP = 2;
 
 /** Runs that nobody prompted were refused so often that the next one need not begin, if it is to be refused too. */
 export function isSpinning({ phase }: State): boolean {
-	const { prompted, refused = 0 } = phase as Partial<Idle>;
-	return prompted === false && refused >= REFUSALS_TO_DROP;
+	const { prompted, refusedSinceStop = 0 } = phase as Partial<Idle>;
+	return prompted === false && refusedSinceStop >= REFUSALS_TO_DROP;
 }
 
 /** Seconds to wait before the next refusal, so that an extension that wakes the agent cannot make it spin. */

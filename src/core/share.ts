@@ -1,7 +1,7 @@
 /** Limits that agents share: what the ledger says of them, and what it is told. */
 import { atLimit, entering, isBarred } from "./gate.ts";
 import { balance, isLimited } from "./limit.ts";
-import { isShared, METER_IDS, type MeterId, perMeter, SHARED } from "./meters.ts";
+import { type MeterId, perMeter, SHARED } from "./meters.ts";
 import { brokenBy, stop } from "./run.ts";
 import type { Balances, Effect, Step } from "./alphabet.ts";
 import { type Asking, type In, type Running, type State, withRun } from "./state.ts";
@@ -37,7 +37,7 @@ export function closeWithout(state: State, message: string): Step {
 	const meter = SHARED.find((id) => isLimited(state.meters[id]));
 	if (meter === undefined || run.isWaived) return [withRun(state, state.phase, { isHeld: true }), []];
 	if (!state.attended || state.isMember || isBarred(run)) {
-		return stop(withRun(state, state.phase, { wasAsked: true }), brokenBy(message), { type: "abort" });
+		return stop(withRun(state, state.phase, { endsAsking: true }), brokenBy(message), { type: "abort" });
 	}
 	const asking: Asking = { name: "asking", run, meter, gate: "turn", unreachable: message };
 	return [{ ...state, phase: asking }, entering(asking)];
@@ -59,6 +59,6 @@ export function letGo(before: State, after: State): Step {
 /** Grants between runs that a run without a prompt adds to what goes on; a prompt begins a tree with them. */
 export function keepPromises({ phase }: State): readonly Effect[] {
 	if (phase.name !== "idle" || phase.prompted) return [];
-	const promised = METER_IDS.filter((id) => isShared(id) && phase.promised[id] > 0);
+	const promised = SHARED.filter((id) => phase.promised[id] > 0);
 	return promised.map((meter) => ({ type: "raise", meter, by: phase.promised[meter] }));
 }

@@ -15,10 +15,10 @@ export interface Run {
 	readonly advised?: MeterId | undefined;
 	/** The last tool call that was let through, for the question. */
 	readonly lastCall?: Call | undefined;
-	/** Nobody prompted after the last run was stopped at a limit; the number of runs refused since then. */
-	readonly woken?: number | undefined;
+	/** Nobody has prompted since a run was stopped at a limit, at a question or without the ledger: so many runs were refused. */
+	readonly refusedSinceStop?: number | undefined;
 	/** It was stopped while a question was open, or without the ledger: nobody is asked again before a prompt. */
-	readonly wasAsked: boolean;
+	readonly endsAsking: boolean;
 	/** Turns of this run that the gate aborted. */
 	readonly refusals: number;
 	/** The ledger holds room for the next turn. */
@@ -30,10 +30,10 @@ export interface Run {
 export interface Idle {
 	readonly name: "idle";
 	readonly prompted: boolean;
-	/** Granted between runs, for the next run's first round. */
+	/** Granted between runs, for the first round of the next one and for its tree. */
 	readonly promised: PerMeter<number>;
-	/** The last run was stopped at a limit; the number of runs refused since then. */
-	readonly refused?: number | undefined;
+	/** The last run was stopped so that only a prompt starts another; so many runs were refused since then. */
+	readonly refusedSinceStop?: number | undefined;
 }
 
 export interface Running {
@@ -83,7 +83,7 @@ export interface State {
 	/** The wrap-up of this round: due at a soft limit, asked for by the person, or given about a meter. */
 	readonly advice: "armed" | "requested" | { readonly given: MeterId };
 	/** Calls in a row, for the meter that counts repetitions. */
-	readonly calls: Streak;
+	readonly streak: Streak;
 	/** Tools whose calls may repeat: a poll, for example. */
 	readonly exempt: readonly string[];
 	readonly phase: Phase;
@@ -108,7 +108,7 @@ export const IDLE: Idle = { name: "idle", prompted: false, promised: perMeter(()
 
 export function create({ attended, isMember = false, limits, grace, exempt = [] }: Setup): State {
 	const meters = perMeter((id) => meter(limits[id]));
-	return { attended, isMember, meters, grace, advice: "armed", calls: NO_STREAK, exempt, phase: IDLE };
+	return { attended, isMember, meters, grace, advice: "armed", streak: NO_STREAK, exempt, phase: IDLE };
 }
 
 export function isBusy(state: State): state is Busy {

@@ -1,4 +1,4 @@
-/** Charges the meters whose amounts pi reports after they were spent: one line per meter. */
+/** Reads the amounts that pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../core/meters.ts";
 import { type Assistant, type Context, NOT_REQUESTED } from "./host.ts";

@@ -11,7 +11,7 @@ import { lastRunText, recalledOutcome } from "./record.ts";
 import { save } from "./save.ts";
 import type { Session } from "./session.ts";
 import type { Agents } from "./membership.ts";
-import { look } from "./sharing.ts";
+import { readLedger } from "./sharing.ts";
 import { nextRunMeter } from "./widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, WORDS } from "./words.ts";
@@ -45,7 +45,7 @@ async function executeLine(session: Session, args: string, ctx: Context): Promis
 			break;
 	}
 	if (text !== "") return await change(session, key, text, ctx);
-	const agents = await look(session, ctx, true);
+	const agents = await readLedger(session, ctx, true);
 	if (word === "") return session.display.say(overview(session, agents, ctx), "info", ctx);
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
 	show(session, ofScope.length > 0 ? ofScope : [key], ctx);

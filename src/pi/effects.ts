@@ -30,7 +30,7 @@ async function performAll(session: Session, effects: readonly Effect[], ctx: Con
 }
 
 function show({ state, handover, display }: Session, wasIdle: boolean, ctx: Context): void {
-	if (handover.isOver || (wasIdle && state.phase.name === "idle")) return;
+	if (handover.hasLeft || (wasIdle && state.phase.name === "idle")) return;
 	display.showRun(state, ctx);
 }
 
@@ -44,7 +44,7 @@ export async function perform(session: Session, effect: Effect, ctx: Context): P
 			const { askTimeout, bell } = session.settings.current;
 			session.question = ask(ctx, question, askTimeout.value, bell.value);
 			const { answer, guidance } = await session.question.reply;
-			if (session.handover.isOver) return;
+			if (session.handover.hasLeft) return;
 			session.clock.run();
 			// A command, or the end of the session, may have answered it.
 			if (session.state.phase.name !== "asking") return;

@@ -113,7 +113,7 @@ export function handlersOf(session: Session): Handlers {
 			if (decision === "admit") return undefined;
 			// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
 			if (decision === "gone") return { block: true, reason: RELOADED };
-			session.turn.hasRefused = true;
+			session.turn.hasRefusedCall = true;
 			session.awaitTurnEnd();
 			return { block: true, reason: refusal(session.state) };
 		},
@@ -132,7 +132,7 @@ export function handlersOf(session: Session): Handlers {
 			const concluded = finalTextIn(message) !== undefined;
 			await session.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
 			// A tool can keep to itself that a call which it made was refused.
-			const isHidden = session.turn.hasRefused && !toolResults.some(isRefusal);
+			const isHidden = session.turn.hasRefusedCall && !toolResults.some(isRefusal);
 			if (isHidden && isGoingOn) await session.step({ type: "message_lost" }, ctx);
 			const { mustGoOn } = session.turn;
 			const entries = session.delivery.takeEntries(isGoingOn && !isClosed(session.state));
@@ -174,7 +174,7 @@ export function handlersOf(session: Session): Handlers {
 			if (ctx === DISPOSED || !session.turn.isOver) await session.step({ type: "interrupted" }, ctx);
 			await session.shares?.endRun();
 			await session.step({ type: "settled" }, ctx);
-			if (session.state.phase.name === "idle" && session.state.phase.refused !== undefined)
+			if (session.state.phase.name === "idle" && session.state.phase.refusedSinceStop !== undefined)
 				starting.forgetSlashCommand();
 		},
 

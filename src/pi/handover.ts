@@ -51,8 +51,8 @@ const HEIR_PATIENCE_MS = 60_000;
 export class Handover {
 	#successor: Promise<Successor | undefined> | undefined;
 
-	/** True once another instance decides. */
-	get isOver(): boolean {
+	/** Pi has reloaded its extensions: this instance decides nothing any more. */
+	get hasLeft(): boolean {
 		return this.#successor !== undefined;
 	}
 

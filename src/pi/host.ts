@@ -87,7 +87,7 @@ type Message = MessageEndEvent["message"];
 export type Assistant = Extract<Message, { role: "assistant" }>;
 type ToolResult = TurnEndEvent["toolResults"][number];
 
-/** The name of our widget, message, entries and events. */
+/** The name of our command, widget, status, messages and entries. */
 export const NAME = "turn-limit";
 
 /** The type of a message that holds what the person has said at the question. */

@@ -9,7 +9,7 @@ import { KEY_OF } from "../settings/settings.ts";
 import { type Charge, CHARGES, spentIn } from "./charges.ts";
 import { type Context, NAME } from "./host.ts";
 import type { Session } from "./session.ts";
-import { look } from "./sharing.ts";
+import { readLedger } from "./sharing.ts";
 
 export type Policies = Partial<PerMeter<Policy>>;
 
@@ -51,7 +51,7 @@ export async function apply(session: Session, ctx: Context): Promise<void> {
 	await session.step({ type: "grace_set", grace }, ctx);
 	await session.step({ type: "exempt_set", exempt }, ctx);
 	session.awaitTurnEnd();
-	await look(session, ctx);
+	await readLedger(session, ctx);
 	warnOfUnknownAmounts(session, ctx.model, ctx);
 }
 

@@ -37,7 +37,8 @@ function refusedMessage(session: Session, message: Assistant, ctx: Context): Ass
 	const { answer, lastLine } = session.telling;
 	if (answer !== undefined && (session.role.isMember || ctx.mode === "print"))
 		return sayAgain(session, message, answer);
-	const line = phase.run.woken === undefined ? lineOf(session, outcomeBy(phase.run, phase.verdict)) : lastLine;
+	const line =
+		phase.run.refusedSinceStop === undefined ? lineOf(session, outcomeBy(phase.run, phase.verdict)) : lastLine;
 	return withReason(session, message, line);
 }
 

@@ -19,7 +19,7 @@ export async function decisionAbout(
 ): Promise<Exclude<Decision, "wait"> | "gone"> {
 	for (;;) {
 		await chargeTime(session, ctx);
-		if (session.handover.isOver) return "gone";
+		if (session.handover.hasLeft) return "gone";
 		if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
 		const [next, decision, effects] = decide(session.state, request);
 		await commit(session, next, effects, ctx);
@@ -36,6 +36,6 @@ export async function decisionAbout(
 /** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
 export async function refuseTurn(session: Session, ctx: Context): Promise<void> {
 	if (refusalsInARow(session.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await session.options.giveUp?.(session, ctx);
-	await pause(pauseBeforeRefusal(session.state), [ctx.signal, session.ended]);
+	await pause(pauseBeforeRefusal(session.state), [ctx.signal, session.endSignal]);
 	await perform(session, { type: "abort" }, ctx);
 }

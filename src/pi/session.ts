@@ -138,7 +138,7 @@ export class Session implements Guard {
 	/** Pi reloads its extensions: what still reaches this instance waits for the next instance. */
 	leave({ sessionManager }: Context): void {
 		// Two reloads at once end us twice.
-		if (this.handover.isOver) return;
+		if (this.handover.hasLeft) return;
 		release(sessionManager);
 		// It has aborted every run before the gate, so there is nothing to hand over.
 		if (this.duty === "unable") return;
@@ -166,7 +166,7 @@ export class Session implements Guard {
 	}
 
 	/** Aborts when the session ends. */
-	get ended(): AbortSignal {
+	get endSignal(): AbortSignal {
 		return this.#ended.signal;
 	}
 
@@ -175,11 +175,11 @@ export class Session implements Guard {
 		return hasUI && (!this.role.isMember || mode === "tui");
 	}
 
-	// The core: commit the state, then carry out the effects, in order
+	// The core
 
 	/** Returns a promise only if there are effects. */
 	step(event: Event, ctx: Context): Promise<void> | undefined {
-		if (this.handover.isOver) return this.handover.step(event);
+		if (this.handover.hasLeft) return this.handover.step(event);
 		const [next, effects] = transition(this.state, event);
 		return commit(this, next, effects, ctx);
 	}
@@ -219,7 +219,7 @@ export class Session implements Guard {
 
 	/** Until the next turn starts. */
 	listenTo(name: CostlyEvent): void {
-		if (!this.handover.isOver) this.#subscription.listenTo(name);
+		if (!this.handover.hasLeft) this.#subscription.listenTo(name);
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {

@@ -1,4 +1,4 @@
-/** The session beside the ledger: opened where a shared limit is set, and nowhere else. */
+/** Charges what a session spends; the ledger too, which is opened where a shared limit is set and nowhere else. */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Balances } from "../core/alphabet.ts";
@@ -47,7 +47,7 @@ async function withFleet(openHome: () => Promise<Ledger>, budget: Budget): Promi
 /** Holds room for the next turn, and reports what came of it. */
 export async function reserve(session: Session, ctx: Context): Promise<void> {
 	const shares = await sharesOf(session);
-	const event = await shares.reserve(session.state.meters, [ctx.signal, session.ended]);
+	const event = await shares.reserve(session.state.meters, [ctx.signal, session.endSignal]);
 	announce(session);
 	if ("balances" in event) await adopt(session, event.balances, ctx);
 	await session.step(event, ctx);
@@ -111,7 +111,7 @@ export async function charge(
  * Reads the ledger where something is shared. Reports a fault and changes nothing; the next gate meets it.
  * `isAsked`: by a person, who waits for a fleet's server.
  */
-export async function look(session: Session, ctx: Context, isAsked = false): Promise<Agents | undefined> {
+export async function readLedger(session: Session, ctx: Context, isAsked = false): Promise<Agents | undefined> {
 	if (!isSharing(session.state)) return undefined;
 	try {
 		const { balances, agents } = await (await sharesOf(session)).read(session.state.meters, isAsked);

@@ -89,7 +89,7 @@ export class Subscription {
 	#failed(error: unknown, name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
 		// Reloaded meanwhile, so that its context only throws; the gate has not decided yet.
-		if (session.handover.isOver && name === "turn_start") return session.handover.forward(name, event);
+		if (session.handover.hasLeft && name === "turn_start") return session.handover.forward(name, event);
 		// Disposed of meanwhile.
 		if (orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		session.fail(error, name === "turn_start");
@@ -104,7 +104,7 @@ export class Subscription {
 		const on = this.#pi.on as (name: string, handler: (event: unknown, ctx: Context) => unknown) => () => void;
 		const { handover } = this.#session;
 		return on.call(this.#pi, name, (event, ctx) => {
-			if (!handover.isOver) return this.receive(name, event, ctx);
+			if (!handover.hasLeft) return this.receive(name, event, ctx);
 			// The next instance is told of its own end, and a second reload ends this one no more.
 			return name === "session_shutdown" ? undefined : handover.forward(name, event);
 		});

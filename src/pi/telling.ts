@@ -30,7 +30,7 @@ export class Telling {
 export function tell(session: Session, outcome: Outcome, ctx: Context): void {
 	const { telling, pi, options, role, state, display } = session;
 	const { shownLine, isAnswerShown } = telling;
-	const isRefused = state.phase.name === "idle" && (state.phase.refused ?? 0) > 0;
+	const isRefused = state.phase.name === "idle" && (state.phase.refusedSinceStop ?? 0) > 0;
 	// Runs that are refused after the stop get no line, because the line about the stop holds for them too.
 	if (!isRefused) {
 		// The line that was shown, because a new one would have a later time.

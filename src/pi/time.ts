@@ -12,7 +12,7 @@ export function chargeTime(session: Session, ctx: Context): Promise<void> | unde
 export function watchTime(session: Session, ctx: Context): void {
 	const { attended, meters, phase } = session.state;
 	const { remaining } = read(meters.time);
-	if (attended || session.handover.isOver || phase.name === "idle" || remaining === "unlimited") return;
+	if (attended || session.handover.hasLeft || phase.name === "idle" || remaining === "unlimited") return;
 	session.clock.setAlarm(remaining, () => {
 		runOut(session, ctx).catch((error: unknown) => {
 			session.fail(error, false);

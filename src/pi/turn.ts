@@ -7,7 +7,7 @@ export class Turn {
 	/** The gate refused this turn. */
 	isRefused = false;
 	/** A call of this turn was refused. */
-	hasRefused = false;
+	hasRefusedCall = false;
 	/** Another turn is due, although the model called no tool. */
 	mustGoOn = false;
 	/** The text that is streamed has its note. */

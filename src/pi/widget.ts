@@ -1,6 +1,6 @@
 /** The line above the editor: what is spent of every limit. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import { beginsWithRun, bound, isLimited, isReached, type Meter, toNumber } from "../core/limit.ts";
+import { bound, isLimited, isReached, type Meter, refill, toNumber } from "../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId, perMeter } from "../core/meters.ts";
 import type { State } from "../core/state.ts";
 
@@ -75,6 +75,5 @@ export function fraction(id: MeterId, meter: Meter, between: string, spent: numb
 
 /** The meter; between runs as the next run begins with it, grants included. */
 export function nextRunMeter({ phase, meters }: State, id: MeterId): Meter {
-	if (phase.name !== "idle" || !beginsWithRun(id)) return meters[id];
-	return { ...meters[id], used: 0, extra: phase.promised[id] };
+	return phase.name === "idle" ? refill(id, meters[id], phase.promised[id]) : meters[id];
 }

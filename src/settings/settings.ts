@@ -44,7 +44,7 @@ export interface Setting<T> {
 	readonly word?: string;
 	/** True if a place that can only tighten limits, as a project's file, may set its value. None: it may set no value. */
 	readonly tightens?: (project: T, user: T) => boolean;
-	/** For `pi --help` and `schema.json`. */
+	/** For `schema.json`. */
 	readonly about: string;
 	readonly schema: object;
 }

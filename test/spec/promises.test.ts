@@ -462,8 +462,8 @@ promise("ClosedWithoutTheLedger: the person is asked, or the run ends as a failu
 		const failed = (message: string): unknown => ({ kind: "failed", by: "breaker", message });
 		const verdict = after.phase.name === "stopped" ? after.phase.verdict : undefined;
 		if (input.type === "unreachable" && phase.name === "running" && isSharing(before) && !isHeld(before)) {
-			const { woken, spent, isWaived } = phase.run;
-			const isAlone = !before.attended || before.isMember || (woken !== undefined && spent.turns === 0);
+			const { refusedSinceStop, spent, isWaived } = phase.run;
+			const isAlone = !before.attended || before.isMember || (refusedSinceStop !== undefined && spent.turns === 0);
 			assert.equal(after.phase.name, isWaived ? "running" : isAlone ? "stopped" : "asking");
 			assert.equal(has(moment, "ask"), after.phase.name === "asking");
 			if (verdict) assert.deepEqual([verdict, effects], [failed(input.message), [{ type: "abort" }]]);

@@ -147,13 +147,13 @@ function plain(core: State): unknown {
 	const { phase } = core;
 	const state = {
 		...core,
-		calls: { ...core.calls, recent: core.calls.recent.map((key) => JSON.parse(key) as unknown) },
+		streak: { ...core.streak, recent: core.streak.recent.map((key) => JSON.parse(key) as unknown) },
 	};
-	if (phase.name === "idle") return { ...state, phase: { ...phase, refused: phase.refused } };
+	if (phase.name === "idle") return { ...state, phase: { ...phase, refusedSinceStop: phase.refusedSinceStop } };
 	const asked = phase.name === "asking" ? { call: phase.call, unreachable: phase.unreachable } : {};
-	const { advised, lastCall, woken, ...run } = phase.run;
+	const { advised, lastCall, refusedSinceStop, ...run } = phase.run;
 	const passes = METER_IDS.filter((id) => run.passes.includes(id));
-	return { ...state, phase: { ...phase, ...asked, run: { ...run, passes, advised, lastCall, woken } } };
+	return { ...state, phase: { ...phase, ...asked, run: { ...run, passes, advised, lastCall, refusedSinceStop } } };
 }
 
 /** The spec's session as the core would hold it. */
@@ -164,22 +164,22 @@ function stateOf(machine: Machine): unknown {
 		const [max, policy, used, extra] = ["max", "policy", "used", "extra"].map((field) => of(machine, id).get(field));
 		return { limit: { max: max ?? "unlimited", policy }, used, extra };
 	};
-	const refused = session.get("refused_since_stop") ?? undefined;
+	const refusedSinceStop = session.get("refused_since_stop") ?? undefined;
 	const run = {
 		spent: spentOf(machine),
 		turn: turnOf(session),
 		passes: METER_IDS.filter((id) => of(machine, id).get("passed")),
 		advised: meterOf(session.get("advised")),
 		lastCall: session.get("last_call") ?? undefined,
-		woken: refused,
-		wasAsked: session.get("stopped_at_question"),
+		refusedSinceStop,
+		endsAsking: session.get("ends_asking"),
 		refusals: session.get("refusals"),
 		isHeld: session.get("held"),
 		isWaived: session.get("waived"),
 	};
 	const phases: Record<string, () => object> = {
 		idle: () => ({
-			...{ prompted: session.get("prompted"), refused },
+			...{ prompted: session.get("prompted"), refusedSinceStop },
 			promised: perMeter((id) => of(machine, id).get("promised")),
 		}),
 		running: () => ({ run }),
@@ -200,7 +200,7 @@ function stateOf(machine: Machine): unknown {
 		isMember: session.get("member"),
 		grace: session.get("grace"),
 		advice: advice === "given" ? { given: meterOf(session.get("advice_about")) } : advice,
-		calls: streakOf(session),
+		streak: streakOf(session),
 		exempt: session.get("exempt"),
 		meters: perMeter(meter),
 		phase: { name, ...phases[name as string]?.() },
