@@ -36,11 +36,15 @@ export function chargeOf(usage: Usage | null | undefined): Partial<Record<UsageI
 	return known;
 }
 
+/** In the session: a turn whose reply does not stand there, because the session ended before it. */
+export const LOST_TURN = "turn-limit-lost-turn";
+
 /** Sums up the entries of a session, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
 	const messages = entries.filter(({ type }) => type === "message" || type === "custom_message");
 	const turns = messages.filter((message, i) => isTurn(replyIn(message), replyIn(messages[i - 1]))).length;
-	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns };
+	const lost = entries.filter((entry) => entry.type === "custom" && entry.customType === LOST_TURN).length;
+	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns: turns + lost };
 	for (const entry of entries) {
 		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
 			spent[id] = (spent[id] ?? 0) + amount;

@@ -21,17 +21,20 @@ import { decisionAbout, refuseTurn } from "./request.ts";
 import type { Session } from "./session.ts";
 import { beginTurn, charge } from "./sharing.ts";
 import { chargeTime } from "./time.ts";
-import { canShowEntries } from "./transcript.ts";
+import { canShowEntries, prepareEntries } from "./transcript.ts";
 
 type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
 
 export function handlersOf(session: Session): Handlers {
 	const { starting } = session;
+	const showsEntries = canShowEntries(session.pi);
 
 	return {
 		async session_start(_event, ctx) {
 			starting.watch(ctx, () => session.state.phase.name === "asking");
-			if (ctx.mode === "tui") session.display.showsEntries = await canShowEntries(session.pi, ctx);
+			if (ctx.mode !== "tui") return;
+			session.display.showsEntries = showsEntries;
+			await prepareEntries(ctx);
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
@@ -194,6 +197,7 @@ export function handlersOf(session: Session): Handlers {
 			session.turn.isRefused = true;
 			return await refuseTurn(session, ctx);
 		}
+		session.turn.isNew = !isRetrying(session.state);
 		await beginTurn(session);
 		session.delivery.inject();
 		if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");

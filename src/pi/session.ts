@@ -4,6 +4,7 @@ import { isEndAwaited } from "../core/gate.ts";
 import { isSpinning, start } from "../core/run.ts";
 import type { Event } from "../core/alphabet.ts";
 import type { State } from "../core/state.ts";
+import { LOST_TURN } from "./charges.ts";
 import { Clock } from "./clock.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./claim.ts";
 import { execute } from "./command.ts";
@@ -146,7 +147,9 @@ export class Session implements Guard {
 	}
 
 	async shutDown(ctx: Context): Promise<void> {
+		const isLost = this.turn.isNew && !this.turn.hasReply;
 		await this.step({ type: "shut_down" }, ctx);
+		if (isLost) this.pi.appendEntry(LOST_TURN);
 		await this.shares?.endRun();
 		this.duty = "off";
 		this.#ended.abort();

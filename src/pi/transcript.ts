@@ -5,16 +5,19 @@ import { loadedKit, loadKit } from "./load-kit.ts";
 import { readOutcome } from "./record.ts";
 import { isDeliberate, noticeOf, OUTCOME_ENTRY } from "./report.ts";
 
-/** Registers how they look; false if pi lacks what shows them. */
-export async function canShowEntries(pi: Pi, { sessionManager }: Context): Promise<boolean> {
+/** Registers how they look; false if pi lacks what shows them. While pi loads us: later is too late for its next redrawing. */
+export function canShowEntries(pi: Pi): boolean {
 	try {
 		registerRenderers(pi);
-		// A dialog of this process has loaded it already, of an earlier one has not.
-		if (isGuided(sessionManager.getEntries())) await loadKit();
 		return true;
 	} catch {
 		return false;
 	}
+}
+
+/** Loads what shows the words of a person, if there are any. A dialog of this process has done so, of an earlier one has not. */
+export async function prepareEntries({ sessionManager }: Context): Promise<void> {
+	if (isGuided(sessionManager.getEntries())) await loadKit().catch(() => undefined);
 }
 
 /** True if the person has said something at a question. */

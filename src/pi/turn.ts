@@ -4,6 +4,8 @@ import type { Assistant } from "./host.ts";
 export class Turn {
 	/** Calls whose tool asked pi to end the run. */
 	readonly terminated = new Set<string>();
+	/** The gate admitted this turn, which repeats no other. */
+	isNew = false;
 	/** The gate refused this turn. */
 	isRefused = false;
 	/** A call of this turn was refused. */

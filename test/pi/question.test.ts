@@ -91,6 +91,30 @@ test("what the person says looks like their other messages, also after a resume"
 	assert.equal(again.background("Look left."), again.background(" go"));
 });
 
+for (const command of ["/reload", "/resume"]) {
+	test(`what the person says, and the line about the stop, look the same after ${command}`, async (t) => {
+		const settings = { theme: "dark" };
+		const pi = await host(t, { model: endless(mark()), env: limit(1), session: true, settings });
+		const tui = await pi.terminal({ rows: 60 });
+		tui.type("begin\r");
+		await tui.shows("→ Continue");
+		await tell(tui, "Look left.");
+		await pi.model.arrival(2);
+		await tui.shows("→ Continue");
+		tui.press("escape");
+		await tui.shows(stopped);
+		tui.type(`${command}\r`);
+		if (command === "/resume") {
+			await tui.shows("› begin");
+			tui.press("enter");
+		}
+		await tui.shows(command === "/resume" ? "Resumed session" : "Reloaded");
+		await tui.shows(stopped);
+		await tui.shows(/^ Look left\.$/m);
+		assert.equal(tui.background("Look left."), tui.background(" begin"));
+	});
+}
+
 test("what the person says is back in the editor if the run ends before it leaves", async (t) => {
 	const pi = await host(t, { model: endless(mark("a", "b")), env: { ...limit(1), ...tools(0) } });
 	const tui = await pi.terminal();

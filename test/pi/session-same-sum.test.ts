@@ -121,6 +121,21 @@ for (const [what, model] of [
 	});
 }
 
+test("a turn counts for the session that is resumed if a script was ended while it waited for the response", async (t) => {
+	const pi = await host(t, { session: true, model: [done, held(), held()] });
+	await pi.print("go");
+	for (const turns of [2, 3]) {
+		const script = pi.start("-p", "-c", "go on");
+		await pi.model.arrival(turns);
+		script.child.kill("SIGTERM");
+		assert.equal((await script.ended()).code, 143);
+		assert.match(
+			await reply(await pi.rpc({ args: ["-c"] }), "session turns"),
+			new RegExp(`^session turns +${turns} of ∞`),
+		);
+	}
+});
+
 test("an answer that a script shows again after a stop does not count as a turn", async (t) => {
 	const pi = await host(t, {
 		session: true,

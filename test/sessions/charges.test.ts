@@ -23,6 +23,7 @@ const ENTRIES: Record<string, (session: SessionManager) => unknown> = {
 	compacted: (session) => session.appendCompaction("A summary.", null, 9),
 	branch: (session) => session.branchWithSummary(session.getLeafId(), "A summary.", undefined, false, usage),
 	warm: (session) => session.appendUsage("cache_warm", "loopback", "scripted", usage),
+	lost: (session) => session.appendCustomEntry("turn-limit-lost-turn"),
 	refused: (session) => reply(session, "aborted", { rawStopReason: NOT_REQUESTED }),
 };
 
@@ -46,6 +47,7 @@ describe("a session has spent", () => {
 		["a turn for a reply after a message of an extension", "user error peer stop", 2, 2],
 		["one turn for a reply that was cut off and taken back", "user length compacted stop", 1, 2],
 		["no turn for a reply that was not requested", "user toolUse result refused", 1, 2],
+		["a turn for one whose reply was lost with the process", "user stop user lost user stop", 3, 2],
 		["what tools, compactions and branch summaries report", "user stop paid compaction branch", 1, 4],
 		["nothing for what warms the cache, because pi does not report that in a run", "user stop warm note", 1, 1],
 	] as const) {

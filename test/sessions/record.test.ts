@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Context } from "../../src/pi/host.ts";
 import { lastRunText, readOutcome, recalledOutcome } from "../../src/pi/record.ts";
-import { canShowEntries } from "../../src/pi/transcript.ts";
+import { canShowEntries, prepareEntries } from "../../src/pi/transcript.ts";
 import { SessionManager } from "../harness/pi.ts";
 
 const spent = { turns: 3, toolCalls: 2, cost: 0.02, tokens: 900, time: 4, continuations: 1, advised: true };
@@ -90,7 +90,8 @@ describe("in the transcript", () => {
 		const renderers: Record<string, Renderer> = {};
 		const register = (name: string, renderer: unknown): void => void (renderers[name] = renderer as Renderer);
 		const pi = { registerEntryRenderer: register, registerMessageRenderer: register } as unknown as ExtensionAPI;
-		assert.equal(await canShowEntries(pi, { sessionManager: session } as unknown as Context), true);
+		assert.equal(canShowEntries(pi), true);
+		await prepareEntries({ sessionManager: session } as unknown as Context);
 		return renderers;
 	}
 
@@ -129,8 +130,7 @@ describe("in the transcript", () => {
 		assert.equal(renderer?.({ content: [] }, { outputPad: 1 }, theme), undefined);
 	});
 
-	test("nothing is shown on a pi that lacks what shows it", async () => {
-		const sessionManager = SessionManager.inMemory();
-		assert.equal(await canShowEntries({} as ExtensionAPI, { sessionManager } as unknown as Context), false);
+	test("nothing is shown on a pi that lacks what shows it", () => {
+		assert.equal(canShowEntries({} as ExtensionAPI), false);
 	});
 });
