@@ -75,12 +75,7 @@ class OpenDialog implements Component {
 	readonly #stage: Stage<End>;
 	readonly #quiet = new Quiet();
 	readonly #answers: readonly (readonly string[])[];
-	readonly #withdraw = (): void => {
-		this.#guard(() => {
-			for (const letter of this.#entry?.input.getValue() ?? "") this.#editor.type(letter);
-		});
-		this.#close({ kind: "withdrawn" });
-	};
+	readonly #withdraw = (): void => this.#leave({ kind: "withdrawn" });
 	#list: List = OPENED;
 	#entry: Entry | undefined;
 	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */
@@ -123,7 +118,7 @@ class OpenDialog implements Component {
 
 	handleInput(data: string): void {
 		this.#guard(() => {
-			if (this.#is(data, "tui.input.copy")) this.#close({ kind: "dismissed" });
+			if (this.#is(data, "tui.input.copy")) this.#leave({ kind: "dismissed" });
 			else if (this.#entry) this.#type(data, this.#entry);
 			else if (this.#is(data, "tui.select.cancel")) this.#close({ kind: "dismissed" });
 			else this.#press(readKey(this.#screen.kit, this.#screen.keybindings, data), data);
@@ -203,6 +198,14 @@ class OpenDialog implements Component {
 			this.#close(error instanceof Error ? error : new Error(String(error)));
 			return undefined;
 		}
+	}
+
+	/** Closes, and gives what was typed in the line to the editor. */
+	#leave(end: End): void {
+		this.#guard(() => {
+			for (const letter of this.#entry?.input.getValue() ?? "") this.#editor.type(letter);
+		});
+		this.#close(end);
 	}
 
 	#close(end: End): void {

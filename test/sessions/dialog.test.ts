@@ -326,6 +326,13 @@ describe("a choice that asks for a line", () => {
 		assert.deepEqual(seen.result, { kind: "dismissed" });
 	});
 
+	test("leaves its text to the editor when it is dismissed with Ctrl+C", async (t) => {
+		const { screen, seen } = await asking(t);
+		await screen.type("Use npm");
+		await screen.press("\x03");
+		assert.deepEqual([seen.result, screen.editor.getText()], [{ kind: "dismissed" }, "Use npm"]);
+	});
+
 	test("leaves its text to the editor when the question is withdrawn", async (t) => {
 		const withdrawn = new AbortController();
 		const { screen, seen } = await asking(t, { signal: withdrawn.signal });

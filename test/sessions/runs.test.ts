@@ -668,6 +668,31 @@ describe("failures and aborts", () => {
 		});
 	}
 
+	for (const [when, before, lost] of [
+		["while it waits for the first reply", [], 1],
+		["while it waits for the second reply", [noop], 1],
+		["while it waits for the repetition of a failed one, whose message stands there", [fail(529)], 0],
+	] as const) {
+		test(`a session that is shut down ${when} leaves ${lost === 1 ? "a" : "no"} turn without a reply in its entries`, async (t) => {
+			const slow = held(noop);
+			const { pi } = await guarded(t, { turns: 9 }, { model: [...before, slow] });
+			const run = pi.run("go");
+			await pi.model.arrival(before.length + 1);
+			await pi.quit();
+			assert.equal(pi.entries("turn-limit-lost-turn").length, lost);
+			slow.release();
+			await pi.session.abort();
+			await run;
+		});
+	}
+
+	test("a session that is shut down at a question, or between runs, has lost no turn", async (t) => {
+		const { pi } = await guarded(t, { turns: 1 }, { model: [noop], person: () => pi.quit().then(() => false) });
+		await pi.run("go");
+		await pi.quit();
+		assert.equal(pi.entries("turn-limit-lost-turn").length, 0);
+	});
+
 	test("a session that is shut down in mid-run was interrupted, and late events change nothing", async (t) => {
 		const slow = held(noop);
 		const { pi, kinds, limit } = await guarded(t, { turns: 3 }, { model: [slow, noop, text("done")] });
