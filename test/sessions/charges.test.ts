@@ -24,6 +24,7 @@ const ENTRIES: Record<string, (session: SessionManager) => unknown> = {
 	branch: (session) => session.branchWithSummary(session.getLeafId(), "A summary.", undefined, false, usage),
 	warm: (session) => session.appendUsage("cache_warm", "loopback", "scripted", usage),
 	lost: (session) => session.appendCustomEntry("turn-limit-lost-turn"),
+	message: (session) => session.appendCustomMessageEntry("turn-limit-lost-turn", "I am another.", true),
 	refused: (session) => reply(session, "aborted", { rawStopReason: NOT_REQUESTED }),
 };
 
@@ -48,6 +49,7 @@ describe("a session has spent", () => {
 		["one turn for a reply that was cut off and taken back", "user length compacted stop", 1, 2],
 		["no turn for a reply that was not requested", "user toolUse result refused", 1, 2],
 		["a turn for one whose reply was lost with the process", "user stop user lost user stop", 3, 2],
+		["no turn for a message of the same name", "user stop message", 1, 1],
 		["what tools, compactions and branch summaries report", "user stop paid compaction branch", 1, 4],
 		["nothing for what warms the cache, because pi does not report that in a run", "user stop warm note", 1, 1],
 	] as const) {

@@ -686,12 +686,13 @@ describe("failures and aborts", () => {
 		});
 	}
 
-	test("a session that is shut down at a question, or between runs, has lost no turn", async (t) => {
-		const { pi } = await guarded(t, { turns: 1 }, { model: [noop], person: () => pi.quit().then(() => false) });
-		await pi.run("go");
-		await pi.quit();
-		assert.equal(pi.entries("turn-limit-lost-turn").length, 0);
-	});
+	for (const turns of [0, 1])
+		test(`a session that is shut down at a question after ${turns} turns, or between runs, has lost no turn`, async (t) => {
+			const { pi } = await guarded(t, { turns }, { model: [noop], person: () => pi.quit().then(() => false) });
+			await pi.run("go");
+			await pi.quit();
+			assert.equal(pi.entries("turn-limit-lost-turn").length, 0);
+		});
 
 	test("a session that is shut down in mid-run was interrupted, and late events change nothing", async (t) => {
 		const slow = held(noop);
