@@ -55,7 +55,7 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
 
 /** A missing file is fine. An unreadable or invalid one is reported and ignored. */
 export function fromFile(path: string, shownAs: string): Found {
-	const found = (values: Values, problems: string[], hasBudget = false): Found => ({
+	const found = (values: Values, problems: string[], hasBudget: boolean): Found => ({
 		place: { values, name: (key) => `${key} in ${shownAs}`, strength: "file" },
 		problems,
 		hasBudget,
@@ -72,7 +72,7 @@ export function fromFile(path: string, shownAs: string): Found {
 		);
 	} catch (error) {
 		const why = clip(error instanceof Error ? error.message : String(error), 160);
-		return found({}, [`${shownAs}: ${why}. Using the other places and the defaults.`]);
+		return found({}, [`${shownAs}: ${why}. Using the other places and the defaults.`], false);
 	}
 }
 

@@ -183,5 +183,5 @@ test("a damaged or foreign entry is ignored and counted; the newest valid one is
 test("a fleet's budget is an object that others read: none of it is a setting", () => {
 	const { place, problems, hasBudget } = read(JSON.stringify({ maxTurns: 3, budget: { at: "secret", maxTurns: 1 } }));
 	assert.deepEqual([place.values, problems, hasBudget], [{ maxTurns: 3 }, [], true]);
-	assert.equal(read("{}").hasBudget, false);
+	for (const content of ["{}", "[]", '{ "budget"']) assert.equal(read(content).hasBudget, false);
 });
