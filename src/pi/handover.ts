@@ -42,10 +42,10 @@ export interface Legacy extends Heritage {
 	expectHeir(): void;
 }
 
-/** How long an instance that was reloaded keeps a run waiting where pi loads no other: the person may have removed us. */
+/** An instance that was reloaded keeps a run waiting for so long where pi loads no other: the person may have removed us. */
 const PATIENCE_MS = 10_000;
 
-/** How long where pi does. Not for ever: what keeps the other from beginning may be waiting for the run. */
+/** And for so long where pi loads another. Others may keep that one from beginning until the run ends, so the wait ends too. */
 const HEIR_PATIENCE_MS = 60_000;
 
 export class Handover {

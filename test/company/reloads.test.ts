@@ -53,3 +53,32 @@ for (const [policy, model, kind, code] of [
 		const { stderr, code: exit } = await pi.print("/arm", "go");
 		assert.deepEqual([ended(pi), exit, stderr.match(/^pi-turn-limit: /gm)?.length], [[kind], code, 1]);
 	});
+
+/** `/renew` reloads pi, and the next instance starts a run. */
+function renews(pi: ExtensionAPI): void {
+	const slot = globalThis as { isRenewing?: boolean };
+	pi.registerCommand("renew", {
+		handler: async (_args, ctx) => {
+			slot.isRenewing = true;
+			await ctx.reload();
+		},
+	});
+	pi.on("session_start", () => {
+		if (slot.isRenewing) pi.sendUserMessage("Go on.");
+		slot.isRenewing = false;
+	});
+}
+
+test("a slash command that a person enters after a stop, and that reloads pi before its run begins, has all its turns", async (t) => {
+	const env = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_GRACE: "0" };
+	const pi = await host(t, { model: () => mark(), env, before: [renews] });
+	const tui = await pi.terminal({ rows: 50 });
+	tui.type("go\r");
+	await tui.shows("→ Continue");
+	tui.press("escape");
+	await tui.shows("Send a message to go on.");
+	tui.type("/renew\r");
+	await pi.model.arrival(4);
+	await tui.shows("→ Continue");
+	assert.equal(pi.model.requests.length, 4);
+});

@@ -306,6 +306,10 @@ test("an installed copy does not take over from the limit of a program, which go
 	slow.release();
 	await run;
 	assert.equal(pi.model.requests.length, 3);
+	assert.deepEqual(
+		outcomes.map(({ kind, turns }) => [kind, turns]),
+		[["exhausted", 3]],
+	);
 });
 
 test("a copy that is removed in mid-run and put back later: the next prompt has all its turns", async (t) => {
