@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type Ledger, LedgerError } from "../src/ledger/port.ts";
-import { openPostgres } from "../src/ledger/postgres.ts";
+import { openPostgres } from "../src/ledger/postgres/ledger.ts";
 import { database, type Database } from "../test/fleet/database.ts";
 import { Proxy } from "../test/fleet/proxy.ts";
 import { Server } from "../test/fleet/server.ts";

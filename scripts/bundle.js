@@ -39,7 +39,7 @@ clean();
 if (argv[2] !== "clean") {
 	await build({
 		absWorkingDir: project,
-		entryPoints: [{ in: "src/pi/packaged.ts", out: "index" }],
+		entryPoints: [{ in: "src/hosts/pi/extension-bundle.ts", out: "index" }],
 		outdir: "pi-turn-limit",
 		bundle: true,
 		splitting: true,

@@ -1,5 +1,5 @@
 /**
- * Judges a report of Stryker: every mutant of src/pi that survived has to stand in test/mutation/survivors.json with the
+ * Judges a report of Stryker: every mutant of src/hosts/pi and src/loop that survived has to stand in test/mutation/survivors.json with the
  * reason, and nothing else may stand there.
  *
  *     node scripts/survivors.ts reports/mutation/pi.json

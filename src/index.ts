@@ -5,12 +5,11 @@ import { isPolicy, type Limit, type Policy } from "./core/limit.ts";
 import { kindOf, type Max, METER_IDS, type MeterId } from "./core/meters.ts";
 import type { Outcome } from "./core/outcome.ts";
 import { quote } from "./core/text.ts";
-import type { Pi } from "./pi/host.ts";
-import { initialState, type Policies } from "./pi/limits.ts";
-import type { Report } from "./pi/report.ts";
-import { Session } from "./pi/session.ts";
-import { treeOf } from "./pi/sharing.ts";
-import type { Role } from "./pi/tree.ts";
+import type { Pi } from "./hosts/pi/host/api.ts";
+import { initialState, type Policies } from "./hosts/pi/settings/apply.ts";
+import type { Report } from "./hosts/pi/outcome/report.ts";
+import { Session } from "./hosts/pi/session.ts";
+import type { Role } from "./hosts/pi/lifecycle/role.ts";
 import { readOption } from "./settings/budget.ts";
 import { type Place, resolve } from "./settings/resolve.ts";
 import { defaults, type Key, KEY_OF, meterOf, SETTINGS } from "./settings/settings.ts";
@@ -19,7 +18,7 @@ import { readGrace } from "./settings/supplied.ts";
 export type { Limit, Max, Outcome, Policy, Snapshot };
 export type { OutcomeKind } from "./core/outcome.ts";
 export { advise, render, type Advice, type AdviseOptions } from "./history/index.ts";
-export { OUTCOME_ENTRY, OUTCOME_EVENT } from "./pi/report.ts";
+export { OUTCOME_ENTRY, OUTCOME_EVENT } from "./hosts/pi/outcome/report.ts";
 
 /** A limit as programs write it: a number, `"$2.50"` for money, `"unlimited"`; with a policy of its own if it has one. */
 export type LimitOption = number | string | { readonly max: number | string; readonly policy?: Policy };
@@ -136,11 +135,11 @@ const SESSIONS = new WeakMap<object, readonly Session[]>();
 
 function memberOf(parent: TurnLimit): Role {
 	const session = SESSIONS.get(parent)?.at(-1);
-	return { isMember: true, ownsProcess: false, tree: session && treeOf(session) };
+	return { isMember: true, ownsProcess: false, tree: session?.tree };
 }
 
 const OPTIONS: { readonly [option: string]: Key } = {
-	...Object.fromEntries(METER_IDS.filter((id) => kindOf(id).scope !== "budget").map((id) => [id, KEY_OF[id]])),
+	...Object.fromEntries(METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => [id, KEY_OF[id]])),
 	policy: "policy",
 	grace: "grace",
 	wrapUpMessage: "wrapUpMessage",

@@ -1,19 +1,14 @@
 /** Amounts of meters, and what they are counted over, in words. */
-import { kindOf, type Max, type MeterId } from "./meters.ts";
-import { SCOPES, type ScopeWords } from "./scope.ts";
+import { kindOf, type Max, type MeterId, scopeOf } from "./meters.ts";
 
 /** `in this run`, `today`: over what the meter counts. */
 export function within(id: MeterId): string {
-	return wordsOf(id).in;
+	return scopeOf(id).in;
 }
 
 /** `for this run`, `for today`: over what the limit of the meter holds. */
 export function forScope(id: MeterId): string {
-	return wordsOf(id).for;
-}
-
-function wordsOf(id: MeterId): ScopeWords {
-	return SCOPES[kindOf(id).scope];
+	return scopeOf(id).for;
 }
 
 /** `1 turn`, `25 turns`, `unlimited tool calls`, `$2.50`. */

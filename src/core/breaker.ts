@@ -16,9 +16,9 @@ import {
 	startsAfresh,
 } from "./limit.ts";
 import { alike, type AmountId, isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
-import * as share from "./share.ts";
+import * as share from "./shared.ts";
 import { brokenBy, settle, shutDown, start, stop, trip } from "./run.ts";
-import type { Event, Request, Ruling, Step } from "./alphabet.ts";
+import type { Event, Request, Ruling, Step } from "./protocol.ts";
 import {
 	type Active,
 	type Busy,

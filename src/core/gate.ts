@@ -1,10 +1,10 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
 import { bound, grant, grantMore, isLimited, isReached, read, softLimit, toNumber } from "./limit.ts";
-import { type Call, type Gate, isShared, kindOf, METER_IDS, type MeterId, OWN, SHARED } from "./meters.ts";
+import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, scopeOf, SHARED } from "./meters.ts";
 import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
-import type { Answer, BusyStep, Effect, Ruling, Step } from "./alphabet.ts";
+import type { Answer, BusyStep, Effect, Ruling, Step } from "./protocol.ts";
 import {
 	type Active,
 	type Asking,
@@ -195,7 +195,8 @@ function canAsk(state: State, run: Run, id: MeterId): boolean {
 
 /** False for a shared limit in a member, because only the root raises it, and for a fleet's budget everywhere. */
 export function canGrant({ isMember }: State, id: MeterId): boolean {
-	return !isShared(id) || (!isMember && kindOf(id).scope !== "budget");
+	const { grantedBy } = scopeOf(id);
+	return grantedBy === "person" || (grantedBy === "root" && !isMember);
 }
 
 /** Asking, or the policy's next phase where nobody can be asked. */

@@ -1,5 +1,5 @@
 /** The breaker without a host, for a loop of your own: feed it events, ask it to decide, do what its effects say. */
-export type * from "./alphabet.ts";
+export type * from "./protocol.ts";
 export * from "./amount.ts";
 export { decide, transition } from "./breaker.ts";
 export { FINAL_TURNS, isEndAwaited } from "./gate.ts";

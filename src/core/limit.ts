@@ -1,5 +1,5 @@
 /** A bound, its policy, and what one round has spent of it. */
-import { isShared, kindOf, type Max, type MeterId, type PerMeter } from "./meters.ts";
+import { isShared, kindOf, type Max, type MeterId, type PerMeter, scopeOf } from "./meters.ts";
 
 /** The choice when a limit is reached and nobody continues. */
 export type Policy = "abort" | "synthesize";
@@ -114,12 +114,12 @@ export function balance({ limit }: Meter, { used, cap }: { readonly used: number
 
 /** True if a new count begins with every run that a person starts. For a member's tree the ledger corrects that before the first turn. */
 export function beginsWithRun(id: MeterId): boolean {
-	return isOfRound(id) || kindOf(id).scope === "tree";
+	return scopeOf(id).refilledBy !== "nothing";
 }
 
 /** True if the count ends with the round. */
 export function isOfRound(id: MeterId): boolean {
-	return kindOf(id).scope === "round";
+	return scopeOf(id).refilledBy === "round";
 }
 
 /**

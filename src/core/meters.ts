@@ -1,9 +1,53 @@
 /** The table of meters. A new meter is a row here and, for an amount, the line in `pi/charges.ts` that charges it. */
-import type { Call, Gate, Max, MeterKind, Scope } from "./kind.ts";
-import { SCOPES, WIDER_SCOPES, type WiderScope } from "./scope.ts";
-import { COUNT, DOLLARS, SECONDS, TOKENS } from "./unit.ts";
+import { type Scope, type ScopeKind, SCOPES, WIDER_SCOPES, type WiderScope, type WiderScopeName } from "./scopes.ts";
+import { COUNT, DOLLARS, SECONDS, TOKENS, type Unit } from "./unit.ts";
 
-export type { Call, Gate, Max };
+/** The moment before a turn or a tool call at which meters are checked. */
+export type Gate = "turn" | "call";
+
+/** A tool call that the model asks for, or that another tool makes. */
+export interface Call {
+	readonly tool: string;
+	readonly input: unknown;
+}
+
+/** How much of a meter may be spent: a whole number ≥ 0 in the meter's unit, or unlimited. */
+export type Max = number | "unlimited";
+
+/** One row: settings, flags, variables, command, schema, options and every text about the meter derive from it. */
+export interface MeterKind {
+	/** The gates that check it. */
+	readonly gates: readonly Gate[];
+	/** `before`: each admitted request counts 1. `after`: the host charges an amount once it knows it. */
+	readonly known: "before" | "after";
+	/** The calls that count; without it every request at its gate does. */
+	readonly counts?: (call: Call) => boolean;
+	readonly unit: Unit;
+	/** The limit where a person can be asked; where nobody can, and in a program that embeds pi, if they differ. */
+	readonly default: Max;
+	readonly alone?: Max;
+	readonly embedded?: Max;
+	/** Its limit at the start of a sentence. */
+	readonly title: string;
+	/** Its label in the widget. */
+	readonly label: string;
+	/** One and many of it; an amount whose unit shows itself has no name for one. */
+	readonly one?: string;
+	readonly many: string;
+	/** The least that summaries show; they always show the meter that they are about. */
+	readonly shownFrom: number;
+	/** The least that the widget shows, if not 0. */
+	readonly widgetFrom?: number;
+	/** The word of `/turn-limit` before the value; flag and variable end in it. Turns need none. */
+	readonly word: string;
+	/** The variable, where it does not follow from the word. */
+	readonly env?: string;
+	/** For `schema.json`: a sentence or two. */
+	readonly about: string;
+	/** Limits that completion offers, as people type them, and an increase. */
+	readonly samples: readonly string[];
+	readonly step: string;
+}
 
 /** A meter over a scope. */
 export interface Row extends MeterKind {
@@ -130,12 +174,13 @@ export const RUN_METER_IDS = Object.keys(ROUND) as readonly RunMeterId[];
 /** The meters that count over wider scopes as well. */
 const WIDER = ["turns", "cost", "tokens"] as const;
 
-export type MeterId = RunMeterId | `${WiderScope}${Capitalize<(typeof WIDER)[number]>}`;
+export type MeterId = RunMeterId | `${WiderScopeName}${Capitalize<(typeof WIDER)[number]>}`;
 
 function over(scope: WiderScope, of: RunMeterId): Row {
 	const row: MeterKind = ROUND[of];
 	const word = row.word || "turns";
-	const whose = capital(scope);
+	const { name, about } = SCOPES[scope];
+	const whose = capital(name);
 	return {
 		...row,
 		scope,
@@ -143,15 +188,15 @@ function over(scope: WiderScope, of: RunMeterId): Row {
 		default: "unlimited",
 		title: `${whose}'s ${row.title.toLowerCase()}`,
 		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,
-		word: `${scope} ${word}`,
-		env: `PI_TURN_LIMIT_${scope.toUpperCase()}_${word.toUpperCase()}`,
-		about: `${SCOPES[scope].about} ${row.about}`,
+		word: `${name} ${word}`,
+		env: `PI_TURN_LIMIT_${name.toUpperCase()}_${word.toUpperCase()}`,
+		about: `${about} ${row.about}`,
 	};
 }
 
 export const METERS = Object.fromEntries([
 	...RUN_METER_IDS.map((id) => [id, { ...ROUND[id], scope: "round", of: id }]),
-	...WIDER_SCOPES.flatMap((scope) => WIDER.map((id) => [`${scope}${capital(id)}`, over(scope, id)])),
+	...WIDER_SCOPES.flatMap((scope) => WIDER.map((id) => [`${SCOPES[scope].name}${capital(id)}`, over(scope, id)])),
 ]) as Readonly<Record<MeterId, Row>>;
 
 /** The meters whose amounts are known after they were spent. */
@@ -171,8 +216,12 @@ function widthOf(id: MeterId): number {
 
 /** True if other agents spend of it too. The ledger counts it; the breaker has the last count that it reported. */
 export function isShared(id: MeterId): boolean {
-	const { scope } = kindOf(id);
-	return scope !== "round" && scope !== "session";
+	return scopeOf(id).countedIn !== "breaker";
+}
+
+/** The row of a meter's scope, by its general type. */
+export function scopeOf(id: MeterId): ScopeKind {
+	return SCOPES[kindOf(id).scope];
 }
 
 /** Widest first. */

@@ -3,7 +3,7 @@ import { bound, type Meter, type Policy, refill } from "./limit.ts";
 import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
 import { NO_STREAK } from "./streak.ts";
 import { type Ending, type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
-import type { BusyStep, Effect, Step } from "./alphabet.ts";
+import type { BusyStep, Effect, Step } from "./protocol.ts";
 import {
 	type Active,
 	type Asking,

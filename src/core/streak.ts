@@ -1,5 +1,5 @@
 /** Calls that go in circles: the same call in a row, or the same cycle of two or three calls. */
-import type { Call } from "./kind.ts";
+import type { Call } from "./meters.ts";
 
 export interface Streak {
 	/** The last calls, newest first. */

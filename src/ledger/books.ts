@@ -1,6 +1,6 @@
 /** The port's rules, over any store whose rows can be read and changed in one transaction. */
 import { checkAccounts, checkAmounts, checkId, checkTtl } from "./checks.ts";
-import { locate, locateAll, type Located } from "./accounts.ts";
+import { locate, locateAll, type Located } from "./account-key.ts";
 import {
 	type Account,
 	type Amounts,

@@ -1,11 +1,11 @@
 /** The settings: one row each, those of the limits derived from the table of meters. */
 import { isPolicy, POLICIES, type Policy, toNumber } from "../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
-import type { WiderScope } from "../core/scope.ts";
+import { SCOPES, type WiderScopeName } from "../core/scopes.ts";
 import { isCount, parseCount } from "../core/unit.ts";
 
 /** The setting that limits a meter; before a dot stands the object of the file that holds it. */
-export type LimitKey = `${"" | `${WiderScope}.`}max${Capitalize<RunMeterId>}`;
+export type LimitKey = `${"" | `${WiderScopeName}.`}max${Capitalize<RunMeterId>}`;
 
 /** Values that a person can set; the keys are those of the files. */
 export type Settings = Readonly<Record<LimitKey, Max>> & {
@@ -59,7 +59,7 @@ export const KEY_OF = Object.fromEntries(
 	METER_IDS.map((id) => {
 		const { scope, of } = kindOf(id);
 		const key = `max${of.slice(0, 1).toUpperCase()}${of.slice(1)}`;
-		return [id, scope === "round" ? key : `${scope}.${key}`];
+		return [id, scope === "round" ? key : `${SCOPES[scope].name}.${key}`];
 	}),
 ) as { readonly [id in MeterId]: LimitKey };
 
@@ -83,7 +83,7 @@ function limitOf(id: MeterId): Setting<Max> {
 		title,
 		...(scope === "round" ? { flag: word === "" ? "turn-limit" : `turn-limit-${word}` } : {}),
 		// A fleet's budget is read as a whole (budget.ts), and only where the user has set it.
-		...(scope === "budget" ? {} : { env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`, word, tightens: isLower }),
+		...(scope === "fleet" ? {} : { env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`, word, tightens: isLower }),
 		about: `Limit of ${many} until you are asked. ${about}`,
 		schema: { anyOf: [...unit.schema, { enum: ["unlimited"] }] },
 	};

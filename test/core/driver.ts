@@ -14,7 +14,7 @@ import {
 	perRunMeter,
 } from "../../src/core/meters.ts";
 import type { Outcome, Spent } from "../../src/core/outcome.ts";
-import type { Answer, Decision, Effect, Event, Request } from "../../src/core/alphabet.ts";
+import type { Answer, Decision, Effect, Event, Request } from "../../src/core/protocol.ts";
 import { create, isTurnOpen, type State } from "../../src/core/state.ts";
 import { Ledger } from "./ledger.ts";
 
@@ -184,7 +184,7 @@ export function sum(spent: Partial<Outcome> = {}): Spent & { advised: boolean } 
 }
 
 /** Every meter that sums up and that somebody here can be asked about, at each gate that checks it. */
-export const GATES = METER_IDS.filter((id) => id !== "repeats" && kindOf(id).scope !== "budget").flatMap((id) =>
+export const GATES = METER_IDS.filter((id) => id !== "repeats" && kindOf(id).scope !== "fleet").flatMap((id) =>
 	kindOf(id).gates.map((gate) => ({ id, gate })),
 );
 

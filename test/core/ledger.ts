@@ -1,7 +1,7 @@
 /** The smallest ledger: it counts what one breaker spends of what agents share, and what they were granted. */
 import { isLimited } from "../../src/core/limit.ts";
 import { kindOf, type MeterId, type PerMeter, perMeter, type RunMeterId, SHARED } from "../../src/core/meters.ts";
-import type { Balances, Event } from "../../src/core/alphabet.ts";
+import type { Balances, Event } from "../../src/core/protocol.ts";
 import type { State } from "../../src/core/state.ts";
 
 export class Ledger {

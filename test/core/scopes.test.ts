@@ -1,19 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Scope } from "../../src/core/kind.ts";
 import { isShared, kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { line } from "../../src/core/outcome.ts";
+import { type Scope, SCOPES as ROWS, WIDER_SCOPES } from "../../src/core/scopes.ts";
 import { ABORT, asks, Driver, type Said } from "./driver.ts";
 
-const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "budget"];
+const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "fleet"];
 
 function over(...scopes: Scope[]): MeterId[] {
 	return METER_IDS.filter((id) => scopes.includes(kindOf(id).scope));
 }
 
-for (const scope of ["session", "tree", "day", "budget"] as const) {
+test("scopes stand from the narrowest to the widest", () => {
+	assert.deepEqual(Object.keys(ROWS), SCOPES);
+});
+
+for (const scope of WIDER_SCOPES) {
 	test(`what a ${scope} may spend is limited in turns, cost and tokens`, () => {
-		assert.deepEqual(over(scope), [`${scope}Turns`, `${scope}Cost`, `${scope}Tokens`]);
+		assert.deepEqual(
+			over(scope),
+			["Turns", "Cost", "Tokens"].map((meter) => ROWS[scope].name + meter),
+		);
 		for (const id of over(scope)) assert.deepEqual(kindOf(id).unit, kindOf(kindOf(id).of).unit);
 	});
 }

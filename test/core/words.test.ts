@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { kindOf, METER_IDS, type PerMeter } from "../../src/core/meters.ts";
 import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
-import type { Scope } from "../../src/core/kind.ts";
+import type { Scope } from "../../src/core/scopes.ts";
 import { clip, quote } from "../../src/core/text.ts";
 import { finalPass, pointOut, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
 import { Driver, EVENTS, GATES, sum } from "./driver.ts";
@@ -30,7 +30,7 @@ const SCOPE_WORDS: Record<Scope, readonly [string, string]> = {
 	session: ["in this session", "for this session"],
 	tree: ["in this tree of agents", "for this tree of agents"],
 	day: ["today", "for today"],
-	budget: ["in this fleet's budget", "for this fleet's budget"],
+	fleet: ["in this fleet's budget", "for this fleet's budget"],
 };
 
 describe("to the model", () => {

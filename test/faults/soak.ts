@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { perRunMeter } from "../../src/core/meters.ts";
-import { shared } from "../../src/pi/process-state.ts";
+import { shared } from "../../src/hosts/pi/host/process.ts";
 import { type Outcome, turnLimit } from "../../src/index.ts";
 import { noop, session } from "../harness/session.ts";
 import type { Scope } from "../harness/wait.ts";

@@ -1,6 +1,6 @@
 /** An agent of a fleet: `node agent.ts <address> <times>` reserves so often, and says how often it was granted. */
 import { randomUUID } from "node:crypto";
-import { openPostgres } from "../../src/ledger/postgres.ts";
+import { openPostgres } from "../../src/ledger/postgres/ledger.ts";
 import { fleet, MINUTE } from "../ledger/world.ts";
 
 const [, , address = "", times = ""] = process.argv;

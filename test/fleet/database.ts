@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
 import type { Ledger } from "../../src/ledger/port.ts";
-import { openPostgres, type PostgresOptions } from "../../src/ledger/postgres.ts";
+import { openPostgres, type PostgresOptions } from "../../src/ledger/postgres/ledger.ts";
 import { root } from "../harness/process.ts";
 import { defer, type Scope } from "../harness/wait.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { openPostgres } from "../../src/ledger/postgres.ts";
+import { openPostgres } from "../../src/ledger/postgres/ledger.ts";
 import { defer } from "../harness/wait.ts";
 import { balance, fault, fleet, MINUTE } from "../ledger/world.ts";
 import { database, type Database } from "./database.ts";
@@ -240,7 +240,7 @@ suite("a database that cannot be used", () => {
 
 test("an idle ledger does not keep its process alive", async (t) => {
 	const base = await database(t);
-	const module = new URL("../../src/ledger/postgres.ts", import.meta.url).href;
+	const module = new URL("../../src/ledger/postgres/ledger.ts", import.meta.url).href;
 	const program = `
 		import { openPostgres } from ${JSON.stringify(module)};
 		const ledger = await openPostgres({ address: process.argv[1] });

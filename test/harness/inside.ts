@@ -12,8 +12,8 @@ import type {
 	ExtensionContext,
 	ExtensionUIContext,
 } from "@earendil-works/pi-coding-agent";
-import installed from "../../src/pi/extension.ts";
-import { shared } from "../../src/pi/process-state.ts";
+import installed from "../../src/hosts/pi/extension.ts";
+import { shared } from "../../src/hosts/pi/host/process.ts";
 import { write } from "./folders.ts";
 import { type HostOptions, models, settings } from "./host.ts";
 import { text } from "./model.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { inspect, promisify } from "node:util";
-import { parseAddress } from "../../src/ledger/address.ts";
+import { parseAddress } from "../../src/ledger/postgres/address.ts";
 import { LedgerError } from "../../src/ledger/port.ts";
 import { root } from "../harness/process.ts";
 import { defer } from "../harness/wait.ts";
@@ -84,7 +84,7 @@ suite("without the package postgres", () => {
 				copyFileSync(join(root, name), join(folder, where, name));
 			writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies: { "pi-turn-limit": "*" } }));
 			const program = `
-				const { openPostgres } = await import(${JSON.stringify(join(folder, where, "src/ledger/postgres.js"))});
+				const { openPostgres } = await import(${JSON.stringify(join(folder, where, "src/ledger/postgres/ledger.js"))});
 				await openPostgres({ address: "postgres://ada@127.0.0.1:1/none" }).catch(({ message }) => console.log(message));`;
 			const says = async (): Promise<string> =>
 				(await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program])).stdout;

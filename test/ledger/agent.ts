@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Account, Ledger } from "../../src/ledger/port.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 
 export interface Order {
 	readonly directory: string;

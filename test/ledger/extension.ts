@@ -1,7 +1,7 @@
 /** Opens the ledger as pi loads us, and says on standard error what it reads there. */
 import { join } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 
 export default function (pi: ExtensionAPI): void {
 	pi.on("session_start", async () => {

@@ -311,7 +311,13 @@ suite("somebody's own program", () => {
 		process.emitWarning("another of the program");
 	`;
 	const execute = async (t: TestContext, ...flags: string[]): Promise<string> => {
-		const args = [...flags, "--input-type=module", "-e", program, import.meta.resolve("../../src/ledger/sqlite.ts")];
+		const args = [
+			...flags,
+			"--input-type=module",
+			"-e",
+			program,
+			import.meta.resolve("../../src/ledger/sqlite/ledger.ts"),
+		];
 		return (await promisify(execFile)(process.execPath, [...args, sandbox(t).agentDir])).stderr;
 	};
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Ledger } from "../../src/ledger/port.ts";
-import { openSqlite, type SqliteOptions } from "../../src/ledger/sqlite.ts";
+import { openSqlite, type SqliteOptions } from "../../src/ledger/sqlite/ledger.ts";
 import { defer, type Scope } from "../harness/wait.ts";
 
 export interface Sandbox {

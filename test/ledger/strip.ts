@@ -1,5 +1,5 @@
 /** The ledger in JavaScript, as far as Node can make it by itself. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, join } from "node:path";
 import { root } from "../harness/process.ts";
@@ -7,7 +7,7 @@ import { root } from "../harness/process.ts";
 /** Writes src/ledger, and other files that need nothing else, to the same paths under `out`. */
 export function strip(out: string, others: readonly string[] = []): void {
 	const toJs = (path: string): string => path.replace(/\.ts$/, ".js");
-	for (const file of [...others, ...readdirSync(join(root, "src/ledger")).map((name) => `src/ledger/${name}`)]) {
+	for (const file of [...others, ...globSync("src/ledger/**/*.ts", { cwd: root })]) {
 		const source = stripTypeScriptTypes(readFileSync(join(root, file), "utf8"));
 		mkdirSync(dirname(join(out, file)), { recursive: true });
 		writeFileSync(

@@ -214,22 +214,23 @@ describe("pi imports of the package", () => {
 		const urls = readFileSync(join(pi.cwd, "imported"), "utf8").trim().split("\n");
 		const ours = urls.filter((url) => url.includes("/node_modules/pi-turn-limit/"));
 		const sources = ours.flatMap((url) => readFileSync(new URL(url), "utf8").match(/(?<=^\/\/ ).+\.[jt]s$/gm) ?? []);
-		return [...new Set(sources.map((source) => dirname(source).replace(/^.*(?=node_modules)/, "")))].sort();
+		const folders = sources.map((source) => dirname(source).replace(/^.*(?=node_modules)/, ""));
+		return [...new Set(folders.map((folder) => folder.replace(/^(src\/(?:hosts\/)?\w+).*/, "$1")))].sort();
 	}
 
-	const always = ["src/core", "src/pi", "src/settings"];
+	const always = ["src/core", "src/hosts/pi", "src/loop", "src/settings"];
 
 	test("neither ledgers, nor history, nor what a dialog needs, at its start", async (t) => {
 		assert.deepEqual(await imported(t, "go"), always);
 	});
 
 	test("the history, to advise", async (t) => {
-		assert.deepEqual(await imported(t, "/turn-limit advise"), ["src/core", "src/history", "src/pi", "src/settings"]);
+		assert.deepEqual(await imported(t, "/turn-limit advise"), [...always, "src/history"].sort());
 	});
 
 	test("the ledger, if a day is limited", async (t) => {
 		const day = { PI_TURN_LIMIT_DAY_TURNS: "5" };
-		assert.deepEqual(await imported(t, "go", day), ["src/core", "src/ledger", "src/pi", "src/settings"]);
+		assert.deepEqual(await imported(t, "go", day), [...always, "src/ledger"].sort());
 	});
 });
 

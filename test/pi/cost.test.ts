@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { WORDS } from "../../src/pi/words.ts";
+import { WORDS } from "../../src/hosts/pi/command/grammar.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { finalPass } from "../../src/core/to-model.ts";
-import installed from "../../src/pi/extension.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import { inside, type InsideOptions } from "../harness/inside.ts";
 import { calls, fail, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { callText, type Tool } from "../../src/pi/call-text.ts";
+import { callText, type Tool } from "../../src/hosts/pi/ui/call-text.ts";
 
 const text = { type: "string" };
 
@@ -16,6 +16,16 @@ const tools = [
 	tool("paint", ["shade", "colour"], ["colour"]),
 	tool("mail", ["text", "message", "subject"], ["text"]),
 	{ name: "wait", parameters: {} },
+	{ name: "go", parameters: { properties: null, required: null } },
+	{ name: "rust", parameters: { properties: { path: text }, required: null } },
+	{ name: "none", parameters: null },
+	{
+		name: "broken",
+		get parameters(): unknown {
+			throw new Error("no schema today");
+		},
+	},
+	{ name: "flat", parameters: "object" },
 ];
 
 describe("a tool call in a few words", () => {
@@ -33,6 +43,11 @@ describe("a tool call in a few words", () => {
 		["no empty argument", "mail", { text: "", message: "m" }, "mail m"],
 		["the name alone where the input is no object", "bash", "ls", "bash"],
 		["the name alone where the input is null", "bash", null, "bash"],
+		["nothing of a tool whose schema declares null", "go", { command: "ls" }, "go"],
+		["an argument of a tool that requires null", "rust", { path: "a.txt" }, "rust a.txt"],
+		["a telling argument of a tool whose schema is null", "none", { path: "a.txt" }, "none a.txt"],
+		["the name alone where the schema cannot be read", "broken", { path: "a.txt" }, "broken"],
+		["nothing of a tool whose schema is text", "flat", { path: "a.txt" }, "flat"],
 		["at most 60 letters", "bash", { command: "x".repeat(80) }, `bash ${"x".repeat(54)}…`],
 	] as const) {
 		test(`shows ${shows}`, () => {

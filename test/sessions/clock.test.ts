@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { Clock } from "../../src/pi/clock.ts";
+import { Clock } from "../../src/loop/clock.ts";
 
 /** A clock, and a way to let time pass: timers run as they would, every five seconds. */
 function clock(t: TestContext): { clock: Clock; pass: (seconds: number) => void; sleep: (seconds: number) => void } {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
-import installed from "../../src/pi/extension.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, held, text } from "../harness/model.ts";
 import { SessionManager } from "../harness/pi.ts";

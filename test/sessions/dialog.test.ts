@@ -13,8 +13,8 @@ import {
 	TUI_KEYBINDINGS,
 	TuiMainScreen,
 } from "@earendil-works/pi-tui";
-import { choose, type Dialog, type DialogUI, type Options } from "../../src/pi/dialog.ts";
-import type * as loading from "../../src/pi/load-kit.ts";
+import { choose, type Dialog, type DialogUI, type Options } from "../../src/hosts/pi/ui/dialog/dialog.ts";
+import type * as loading from "../../src/hosts/pi/ui/load-pi-tui.ts";
 
 const dialog: Dialog = {
 	title: "Title",
@@ -513,7 +513,7 @@ describe("a list that fails", () => {
 let copies = 0;
 
 test("pi's terminal library is there once somebody has loaded it", async () => {
-	const copy = `../../src/pi/load-kit.ts?${++copies}`;
+	const copy = `../../src/hosts/pi/ui/load-pi-tui.ts?${++copies}`;
 	const { loadKit, loadedKit } = (await import(copy)) as typeof loading;
 	assert.equal(loadedKit(), undefined);
 	const [kit, same] = await Promise.all([loadKit(), loadKit()]);

@@ -3,9 +3,18 @@ import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { KeybindingsManager, TUI_KEYBINDINGS } from "@earendil-works/pi-tui";
 import fc from "fast-check";
-import { Editor } from "../../src/pi/editor.ts";
-import { type Key, type Keybindings, type List, OPENED, press, Quiet, readKey, type Tui } from "../../src/pi/keys.ts";
-import * as kit from "../../src/pi/kit.ts";
+import { Editor } from "../../src/hosts/pi/ui/dialog/editor.ts";
+import {
+	type Key,
+	type Keybindings,
+	type List,
+	OPENED,
+	press,
+	Quiet,
+	readKey,
+	type Tui,
+} from "../../src/hosts/pi/ui/dialog/keys.ts";
+import * as kit from "../../src/hosts/pi/ui/pi-tui.ts";
 
 const answers = [["y", "yes"], [], ["n", "no"]];
 

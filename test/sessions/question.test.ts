@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { MeterId } from "../../src/core/meters.ts";
-import type { Context } from "../../src/pi/host.ts";
-import { ask, type Question, questionAbout } from "../../src/pi/question.ts";
+import type { Context } from "../../src/hosts/pi/host/api.ts";
+import { ask, type Question, questionAbout } from "../../src/hosts/pi/ui/question.ts";
 import { Driver, type Given } from "../core/driver.ts";
 
 /** What a run asks after some turns, each with one call. */

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import type { Context } from "../../src/pi/host.ts";
-import { lastRunText, readOutcome, recalledOutcome } from "../../src/pi/record.ts";
-import { canShowEntries, prepareEntries } from "../../src/pi/transcript.ts";
+import type { Context } from "../../src/hosts/pi/host/api.ts";
+import { lastRunText, readOutcome, recalledOutcome } from "../../src/hosts/pi/outcome/record.ts";
+import { canShowEntries, prepareEntries } from "../../src/hosts/pi/outcome/transcript.ts";
 import { SessionManager } from "../harness/pi.ts";
 
 const spent = { turns: 3, toolCalls: 2, cost: 0.02, tokens: 900, time: 4, continuations: 1, advised: true };

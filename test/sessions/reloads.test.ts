@@ -6,7 +6,7 @@ import type { ExtensionAPI, ExtensionFactory } from "@earendil-works/pi-coding-a
 import type { Outcome } from "../../src/core/outcome.ts";
 import { finalPass, pointOut } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
-import installed from "../../src/pi/extension.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { write } from "../harness/folders.ts";
 import { endless, held, text, times } from "../harness/model.ts";

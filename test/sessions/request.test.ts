@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
-import { Session } from "../../src/pi/session.ts";
+import { Session } from "../../src/hosts/pi/session.ts";
 import { inside } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

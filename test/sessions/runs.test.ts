@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import type { CacheWarmingDecisionEvent, ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { finalPass, NOT_RUN, wrapUp as wrapUpText } from "../../src/core/to-model.ts";
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
-import installed from "../../src/pi/extension.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { calls, endless, fail, held, overflow, type Reply, text, thinks, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import installed from "../../src/pi/extension.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import type { Inside, InsideOptions } from "../harness/inside.ts";
 import { endless, held, type Script, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

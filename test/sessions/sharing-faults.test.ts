@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import installed from "../../src/pi/extension.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import type { Inside } from "../harness/inside.ts";
 import { text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

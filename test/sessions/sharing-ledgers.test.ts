@@ -6,9 +6,9 @@ import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../ledger/memory.ts";
 import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
-import { guardOf } from "../../src/pi/claim.ts";
-import type { Session } from "../../src/pi/session.ts";
-import { Shares } from "../../src/pi/shares.ts";
+import { guardOf } from "../../src/hosts/pi/lifecycle/guard.ts";
+import type { Session } from "../../src/hosts/pi/session.ts";
+import { Shares } from "../../src/loop/sharing/reservation.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Inside } from "../harness/inside.ts";
 import { within } from "../harness/wait.ts";
@@ -306,7 +306,7 @@ describe("a fleet's budget", () => {
 		const session = guardOf(pi.session.sessionManager) as Session;
 		const open = memory();
 		await open().join(team(caps));
-		session.shares = new Shares("nowhere", () => Promise.resolve(open()), undefined, session.settings.budget);
+		session.shared.takeOver(new Shares("nowhere", () => Promise.resolve(open()), undefined, session.settings.budget));
 		return pi;
 	}
 

@@ -1,8 +1,8 @@
 /** Sessions with limits that they share, in the test's own process. */
 import { join } from "node:path";
 import type { Reading } from "../../src/ledger/port.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
-import type { Tree } from "../../src/pi/tree.ts";
+import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
+import type { Tree } from "../../src/loop/sharing/shared-limits.ts";
 import { inside, type Inside, type InsideOptions } from "../harness/inside.ts";
 import { endless } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

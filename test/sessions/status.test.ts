@@ -1,7 +1,7 @@
 /** The lines of `/turn-limit`. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fold, status, table } from "../../src/pi/status.ts";
+import { fold, status, table } from "../../src/hosts/pi/command/status.ts";
 import { resolve } from "../../src/settings/resolve.ts";
 import { defaults, type Key, KEYS } from "../../src/settings/settings.ts";
 import { Driver, type Given } from "../core/driver.ts";

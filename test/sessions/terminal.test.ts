@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import type * as advice from "../../src/pi/advice.ts";
-import installed from "../../src/pi/extension.ts";
+import type * as advice from "../../src/hosts/pi/command/advise.ts";
+import installed from "../../src/hosts/pi/extension.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, held, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
@@ -426,7 +426,7 @@ describe("/turn-limit advise", () => {
 	let copies = 0;
 
 	test("loads what it reads with once, also where two begin together", async () => {
-		const copy = `../../src/pi/advice.ts?${++copies}`;
+		const copy = `../../src/hosts/pi/command/advise.ts?${++copies}`;
 		const { advise } = (await import(copy)) as typeof advice;
 		const said: string[] = [];
 		const session = { display: { say: (words: string) => said.push(words) } };

@@ -4,8 +4,9 @@ import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Outcome } from "../../src/core/outcome.ts";
-import { NOT_REQUESTED } from "../../src/pi/host.ts";
-import { Session } from "../../src/pi/session.ts";
+import { NOT_REQUESTED } from "../../src/hosts/pi/host/api.ts";
+import { Clock } from "../../src/loop/clock.ts";
+import { Session } from "../../src/hosts/pi/session.ts";
 import { type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, held, text, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
@@ -15,7 +16,7 @@ async function timed(t: TestContext, maxTime: string, seconds: number, options: 
 	const clock = { now: 0, isBroken: false };
 	const heard: Outcome[] = [];
 	const alarms: number[] = [];
-	const open = new Map<Session, () => void>();
+	const open = new Map<Clock, () => void>();
 	const now = (): number => {
 		if (!clock.isBroken) return clock.now;
 		clock.isBroken = false;
@@ -24,12 +25,13 @@ async function timed(t: TestContext, maxTime: string, seconds: number, options: 
 	const limit = (pi: ExtensionAPI): void => {
 		const places = [{ values: { maxTime, grace: 0, policy }, name: () => "option", strength: "start" as const }];
 		const onReport = ({ outcome }: { outcome: Outcome }): void => void heard.push(outcome);
-		const breaker = new Session(pi, { rank: "program", places, now, onReport });
-		t.mock.method(breaker.clock, "setAlarm", (ms: number, ring: () => void) => {
+		const watch = new Clock(now);
+		t.mock.method(watch, "setAlarm", (ms: number, ring: () => void) => {
 			alarms.push(ms);
-			open.set(breaker, ring);
+			open.set(watch, ring);
 		});
-		t.mock.method(breaker.clock, "cancelAlarm", () => void open.delete(breaker));
+		t.mock.method(watch, "cancelAlarm", () => void open.delete(watch));
+		new Session(pi, { rank: "program", places, clock: watch, onReport });
 	};
 	const { model = endless(noop), extensions = [], ...others } = options;
 	const pi = await inside(t, {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Assistant } from "../../src/pi/host.ts";
-import { Turn } from "../../src/pi/turn.ts";
+import type { Assistant } from "../../src/hosts/pi/host/api.ts";
+import { Turn } from "../../src/hosts/pi/events/turn.ts";
 
 /** A message of the model with calls that have these ids. */
 function message(stopReason: string, ...ids: string[]): Assistant {

@@ -1,9 +1,9 @@
 /** The line above the editor, and what else is shown beside a run. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Display } from "../../src/pi/display.ts";
-import type { Context } from "../../src/pi/host.ts";
-import { draw, fraction, idleWidget, nextRunMeter, type Part, plain, widget } from "../../src/pi/widget.ts";
+import { Display } from "../../src/hosts/pi/ui/notices.ts";
+import type { Context } from "../../src/hosts/pi/host/api.ts";
+import { draw, fraction, idleWidget, nextRunMeter, type Part, plain, widget } from "../../src/hosts/pi/ui/widget.ts";
 import { Driver, type Given } from "../core/driver.ts";
 
 /** A run after some turns. */

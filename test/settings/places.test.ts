@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { WIDER_SCOPES } from "../../src/core/scope.ts";
+import { WIDER_SCOPES } from "../../src/core/scopes.ts";
 import { fromEnvironment, fromFile, fromFlags, fromMemory, remember } from "../../src/settings/places.ts";
 import { resolve } from "../../src/settings/resolve.ts";
 import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
@@ -140,7 +140,7 @@ test("unknown keys are reported in one sentence with the known ones; the known o
 	assert.ok(many.problems[0]!.length < KEYS.join(", ").length + 250);
 });
 
-for (const scope of WIDER_SCOPES.filter((scope) => scope !== "budget")) {
+for (const scope of WIDER_SCOPES.filter((scope) => scope !== "fleet")) {
 	test(`limits of a ${scope} stand in an object of their own`, () => {
 		const { place, problems } = read(
 			JSON.stringify({ [scope]: { maxCost: 20, maxFiles: 3 }, policy: { maxTurns: 1 } }),

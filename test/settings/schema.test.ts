@@ -66,7 +66,7 @@ function inFile(key: string, value: unknown): object {
 
 describe("a file that the schema", () => {
 	/** A fleet's budget is read as a whole, by others. */
-	const ours = METER_IDS.filter((id) => kindOf(id).scope !== "budget");
+	const ours = METER_IDS.filter((id) => kindOf(id).scope !== "fleet");
 	const good = [
 		...['{ "$schema": "./schema.json", "maxTurns": 50, "policy": "synthesize" }', "{}"],
 		...ours.flatMap((id) =>

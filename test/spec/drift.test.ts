@@ -10,7 +10,7 @@ import { CONSEQUENCES, DECISIONS, triggerOf } from "./names.ts";
 /** The texts that can drift apart. */
 interface Texts {
 	readonly spec: string;
-	/** `src/core/alphabet.ts`. */
+	/** `src/core/protocol.ts`. */
 	readonly alphabet: string;
 	readonly promises: string;
 }
@@ -19,7 +19,7 @@ const text = (file: string): string => readFileSync(new URL(file, import.meta.ur
 
 const TEXTS: Texts = {
 	spec: text(FILE.href),
-	alphabet: text("../../src/core/alphabet.ts"),
+	alphabet: text("../../src/core/protocol.ts"),
 	promises: text("promises.test.ts"),
 };
 

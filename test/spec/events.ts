@@ -10,7 +10,7 @@ import {
 	RUN_METER_IDS,
 	SHARED,
 } from "../../src/core/meters.ts";
-import type { Balances, Event } from "../../src/core/alphabet.ts";
+import type { Balances, Event } from "../../src/core/protocol.ts";
 import type { Input } from "./sides.ts";
 
 const AMOUNTS = RUN_METER_IDS.filter((id) => kindOf(id).known === "after") as AmountId[];

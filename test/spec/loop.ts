@@ -2,7 +2,7 @@
 import { isEndAwaited } from "../../src/core/gate.ts";
 import { publish } from "../../src/core/outcome.ts";
 import type { RunMeterId } from "../../src/core/meters.ts";
-import type { Effect, Event, Request } from "../../src/core/alphabet.ts";
+import type { Effect, Event, Request } from "../../src/core/protocol.ts";
 import { isClosed, isRetrying, type State } from "../../src/core/state.ts";
 import { Ledger } from "../core/ledger.ts";
 import { type Input, Sides } from "./sides.ts";

@@ -1,6 +1,6 @@
 /** The names of the code and those of the spec. */
 import { kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../../src/core/meters.ts";
-import type { Decision, Effect } from "../../src/core/alphabet.ts";
+import type { Decision, Effect } from "../../src/core/protocol.ts";
 
 /** `turn_requested` → `TurnRequested`. */
 export function triggerOf(type: string): string {

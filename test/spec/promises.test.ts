@@ -22,7 +22,7 @@ import {
 	SHARED,
 } from "../../src/core/meters.ts";
 import type { Outcome, OutcomeKind, Spent } from "../../src/core/outcome.ts";
-import type { Effect } from "../../src/core/alphabet.ts";
+import type { Effect } from "../../src/core/protocol.ts";
 import { isRetrying, isTurnOpen, type State } from "../../src/core/state.ts";
 import { type FailedTurn, hasFailed } from "../../src/core/turn.ts";
 import { check } from "./check.ts";
@@ -58,7 +58,7 @@ const CHANGES: readonly Input["type"][] = ["limit_set", "limit_raised"];
 /** Meters that add up; of repetitions the present streak counts. */
 const SUMS = METER_IDS.filter((id) => id !== "repeats");
 const COUNTS = SUMS.filter((id) => kindOf(id).known === "before");
-const [OVER_ROUND, OVER_SESSION, OVER_TREE, OVER_BUDGET] = (["round", "session", "tree", "budget"] as const).map(
+const [OVER_ROUND, OVER_SESSION, OVER_TREE, OVER_FLEET] = (["round", "session", "tree", "fleet"] as const).map(
 	(scope) => METER_IDS.filter((id) => kindOf(id).scope === scope),
 ) as [MeterId[], MeterId[], MeterId[], MeterId[]];
 
@@ -452,7 +452,7 @@ promise("MembersNeverGrant: a member grants nothing that is shared, and nobody w
 
 /** Nobody here can grant more of it. */
 function isFixed({ isMember }: State, id: MeterId): boolean {
-	return OVER_BUDGET.includes(id) || (isMember && isShared(id));
+	return OVER_FLEET.includes(id) || (isMember && isShared(id));
 }
 
 promise("ClosedWithoutTheLedger: the person is asked, or the run ends as a failure of the breaker", (moments) => {

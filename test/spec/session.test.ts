@@ -7,7 +7,7 @@ import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding
 import { transition } from "../../src/core/breaker.ts";
 import { isShared, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { POLICIES } from "../../src/core/limit.ts";
-import type { Event } from "../../src/core/alphabet.ts";
+import type { Event } from "../../src/core/protocol.ts";
 import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
 import { session, type Session } from "../harness/session.ts";
@@ -127,7 +127,7 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 const seen = new Set<string>();
 
 /** A fleet's budget needs a server: test/fleet has it. */
-const HERE = METER_IDS.filter((id) => kindOf(id).scope !== "budget");
+const HERE = METER_IDS.filter((id) => kindOf(id).scope !== "fleet");
 
 /** Plays a script to the spec and to a real session; their logs have to agree. */
 async function compare(attended: boolean, all: readonly Event[], script: readonly Input[]): Promise<void> {

@@ -5,7 +5,7 @@ import { decide, transition } from "../../src/core/breaker.ts";
 import { softLimit } from "../../src/core/limit.ts";
 import { type Call, kindOf, METER_IDS, type MeterId, perMeter, perRunMeter } from "../../src/core/meters.ts";
 import { refusalsInARow } from "../../src/core/run.ts";
-import type { Balances, Decision, Effect, Event, Request } from "../../src/core/alphabet.ts";
+import type { Balances, Decision, Effect, Event, Request } from "../../src/core/protocol.ts";
 import { create, type State } from "../../src/core/state.ts";
 import { defaults, KEY_OF } from "../../src/settings/settings.ts";
 import { echoes, LENGTHS } from "./circles.ts";

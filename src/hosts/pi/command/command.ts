@@ -1,0 +1,138 @@
+/** `/turn-limit`: executes what was typed. */
+import { beginsWithRun, bound, isLimited, isOfRound } from "../../../core/limit.ts";
+import { amount, within } from "../../../core/amount.ts";
+import { isShared, kindOf, type MeterId } from "../../../core/meters.ts";
+import { quote } from "../../../core/text.ts";
+import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../../../settings/settings.ts";
+import { advise } from "./advise.ts";
+import { type Context, NAME } from "../host/api.ts";
+import { apply, readShared } from "../settings/apply.ts";
+import { lastRunText, recalledOutcome } from "../outcome/record.ts";
+import { save } from "./save.ts";
+import type { Session } from "../session.ts";
+import type { Agents } from "../../../loop/sharing/membership.ts";
+import { nextRunMeter } from "../ui/widget.ts";
+import { status } from "./status.ts";
+import { help, increaseOf, read, WORDS } from "./grammar.ts";
+
+const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
+
+export const DESCRIPTION = "Show or set the limits of a run";
+
+/** Executes the text after `/turn-limit`, also several such lines that were pasted as one. Reports a mistake and changes nothing. */
+export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
+	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
+	if (!more.every((line) => COMMAND.test(line)))
+		return session.display.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
+	for (const line of [first, ...more.map((line) => line.replace(COMMAND, ""))]) await executeLine(session, line, ctx);
+}
+
+async function executeLine(session: Session, args: string, ctx: Context): Promise<void> {
+	const { alone, word, key, text } = read(args);
+	switch (alone) {
+		case "wrap-up":
+			return await wrapUp(session, ctx);
+		case "save":
+			return await save(session, ctx);
+		case "default":
+			return await reset(session, ctx);
+		case "advise":
+			return await advise(session, text, ctx);
+		case "help":
+			return session.display.say(help(session.display.room), "info", ctx);
+		case undefined:
+			break;
+	}
+	if (text !== "") return await change(session, key, text, ctx);
+	const agents = await readShared(session, ctx, true);
+	if (word === "") return session.display.say(overview(session, agents, ctx), "info", ctx);
+	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
+	show(session, ofScope.length > 0 ? ofScope : [key], ctx);
+}
+
+function show({ state, settings, display }: Session, keys: readonly Key[], ctx: Context): void {
+	display.say(status(state, settings.current, display.room, keys), "info", ctx);
+}
+
+/** Meters, settings and the end of the last run. */
+function overview(session: Session, agents: Agents | undefined, ctx: Context): string {
+	const last = session.telling.lastOutcome ?? recalledOutcome(ctx);
+	return [meters(session), ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
+}
+
+/** The shared meters only where they are limited. */
+function meters({ state, settings, display }: Session): string {
+	const isShown = (id: MeterId | undefined): boolean =>
+		id === undefined || !isShared(id) || isLimited(state.meters[id]);
+	const keys = KEYS.filter((key) => isShown(meterOf(key)));
+	return status(state, settings.current, display.room, keys);
+}
+
+function agentsText({ alive, ended }: Agents): string {
+	return `Agents of this tree, with this one: ${alive} running, ${ended} ended.`;
+}
+
+async function wrapUp(session: Session, ctx: Context): Promise<void> {
+	await session.step({ type: "wrap_up_requested" }, ctx);
+	session.display.say(wrapUpText(session), "info", ctx);
+}
+
+async function reset(session: Session, ctx: Context): Promise<void> {
+	const { display, settings } = session;
+	const keys = KEYS.filter((key) => settings.commanded[key] !== undefined);
+	if (keys.length === 0) return display.say(`/${NAME} has set nothing in this session.`, "info", ctx);
+	settings.reset(ctx);
+	await apply(session, ctx);
+	const rows = status(session.state, settings.current, display.room, keys);
+	display.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
+	display.showIdle(session.state, ctx);
+}
+
+async function change(session: Session, key: Key, text: string, ctx: Context): Promise<void> {
+	const { parse, show, title, ...setting } = settingOf(key);
+	const id = meterOf(key);
+	const by = id && increaseOf(id, text);
+	if (id && by) return await raise(session, id, by, ctx);
+	const value = setting.read(parse(text));
+	if (value === undefined) return session.display.say(mistake(key, text), "error", ctx);
+	session.settings.set(key, value, ctx);
+	await apply(session, ctx);
+	session.display.say(`${title} set to ${show(value)}${id ? grantsText(session, id) : ""}.`, "info", ctx);
+	session.display.showIdle(session.state, ctx);
+}
+
+/** A grant to a day stays on top of a limit that is set later. */
+function grantsText({ state }: Session, id: MeterId): string {
+	const { limit, extra } = nextRunMeter(state, id);
+	if (limit.max === "unlimited" || extra <= 0) return "";
+	return `; with what was granted it is ${kindOf(id).unit.show(limit.max + extra)} ${within(id)}`;
+}
+
+async function raise(session: Session, id: MeterId, by: number, ctx: Context): Promise<void> {
+	if (isShared(id) && session.role.isMember)
+		return session.display.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
+	if (bound(session.state.meters[id]) === "unlimited") {
+		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
+	}
+	await session.step({ type: "limit_raised", meter: id, by }, ctx);
+	const max = bound(nextRunMeter(session.state, id));
+	const isIdle = session.state.phase.name === "idle";
+	const ofNext = isOfRound(id) ? "in the next run's first round" : "in the next run's tree of agents";
+	const ofThis = isOfRound(id) ? "in this round" : within(id);
+	const where = isIdle && beginsWithRun(id) ? ofNext : ofThis;
+	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
+	session.display.showIdle(session.state, ctx);
+}
+
+function mistake(key: Key, text: string): string {
+	const { title, expected } = SETTINGS[key];
+	const zero = meterOf(key) === "turns" ? " (0 asks every time)" : "";
+	const hint = meterOf(key) === undefined ? "" : ` /turn-limit takes ${WORDS}.`;
+	return `Invalid ${title.toLowerCase()}: expected ${expected}${zero}, got ${quote(text)}. Nothing has changed.${hint}`;
+}
+
+function wrapUpText({ state: { phase } }: Session): string {
+	if (phase.name === "idle") return "Nothing is running.";
+	if (phase.name === "finishing" || phase.name === "stopped") return "The run is ending already.";
+	return "The model will be told to wrap up with its next request.";
+}

@@ -1,0 +1,108 @@
+/**
+ * pi-turn-limit: a circuit breaker for agent runs.
+ *
+ * The extension as pi loads it, with flags, environment and files.
+ */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { clip, quote } from "../../core/text.ts";
+import { readBudget, takeAddress } from "../../settings/budget.ts";
+import { type Found, fromEnvironment, fromFile, fromFlags } from "../../settings/places.ts";
+import type { Place } from "../../settings/resolve.ts";
+import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../../settings/settings.ts";
+import { writeSettings } from "../../settings/write.ts";
+import { agentDirectory, type Context, type Pi } from "./host/api.ts";
+import type { Surroundings } from "./settings/session-settings.ts";
+import { shared } from "./host/process.ts";
+import { giveUp, log, printReport, write, writeNow } from "./outcome/exit.ts";
+import { Session } from "./session.ts";
+
+export default function (pi: Pi): void {
+	// Before any tool can inherit it.
+	takeAddress(process.env, shared);
+	pi.on("input", ({ source }, ctx) => {
+		if (source !== "extension") writeNow(ctx);
+	});
+	// Pi shows the last message of the last session only.
+	pi.on("session_shutdown", ({ reason }, ctx) => {
+		if (reason !== "quit" && reason !== "reload") writeNow(ctx);
+	});
+	new Session(pi, {
+		rank: "installed",
+		places: [],
+		surroundings: (ctx) => surroundings(pi, ctx),
+		loadedFirst: () => registerFlags(pi),
+		log,
+		print: write,
+		columns: () => process.stdout.columns,
+		save: saveForUser,
+		onReport: printReport,
+		cannotGuard: (ctx) => refuseToRun(pi, ctx),
+		giveUp,
+	});
+}
+
+/** Ends a script whose flags or variables set a limit that cannot be enforced. */
+function refuseToRun(pi: Pi, { hasUI }: Context): void {
+	const asked = [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env)];
+	const isAsked = asked.some(({ values }) =>
+		KEYS.some((key) => meterOf(key) !== undefined && (values[key] ?? "unlimited") !== "unlimited"),
+	);
+	if (isAsked && !hasUI) process.exit(1);
+}
+
+function registerFlags(pi: Pi): void {
+	for (const key of KEYS) {
+		const { flag, title, expected, show } = settingOf(key);
+		const [alone, attended] = [defaults(false), defaults(true)].map((values) => show(values[key]));
+		const fallback = alone === attended ? `default ${alone}` : `default ${alone}, ${attended} with a person`;
+		if (flag !== undefined)
+			pi.registerFlag(flag, { type: "string", description: `${title}: ${expected} (${fallback})` });
+	}
+}
+
+const NO_BUDGET = "A project file cannot set a budget; ignoring budget in .pi/turn-limit.json.";
+
+function surroundings(pi: Pi, ctx: Context): Surroundings {
+	const user = readFile(userFile(), "turn-limit.json");
+	const isTrusted = ctx.isProjectTrusted();
+	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
+	return {
+		places: [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env), user.place],
+		budget: readBudget(userFile(), "turn-limit.json", process.env, takeAddress(process.env, shared)),
+		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
+		problems: [...user.problems, ...(project?.problems ?? []), ...(project?.hasBudget ? [NO_BUDGET] : [])],
+	};
+}
+
+function userFile(): string {
+	return join(agentDirectory(), "turn-limit.json");
+}
+
+function saveForUser(values: Place["values"]): string {
+	const path = userFile();
+	const shownAs = path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path;
+	try {
+		writeSettings(path, values);
+	} catch (error) {
+		throw new Error(`${shownAs}: ${clip(error instanceof Error ? error.message : String(error), 160)}`, {
+			cause: error,
+		});
+	}
+	// The person has changed it, so there is nothing to announce.
+	for (const key of Object.values(KEY_OF)) if (values[key] !== undefined) shared.limits.set(path + key, values[key]);
+	return shownAs;
+}
+
+/** A model with a write tool could have edited the file, so limits that have changed are announced. */
+function readFile(path: string, shownAs: string): Found {
+	const { place, problems, hasBudget } = fromFile(path, shownAs);
+	const changes = Object.values(KEY_OF).flatMap((key) => {
+		const now = place.values[key];
+		const before = shared.limits.has(path + key) ? shared.limits.get(path + key) : now;
+		shared.limits.set(path + key, now);
+		const [was, is] = [before, now].map((value) => (value === undefined ? "not set" : quote(value)));
+		return was === is ? [] : [`${place.name(key)} has changed since it was last read: it was ${was} and is now ${is}.`];
+	});
+	return { place, problems: [...problems, ...changes], hasBudget };
+}

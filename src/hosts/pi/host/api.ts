@@ -1,0 +1,174 @@
+/** The part of pi that we use. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type {
+	AgentBeforeSettleEvent,
+	AgentEndEvent,
+	AgentSettledEvent,
+	BeforeAgentStartEvent,
+	CacheWarmingDecisionEvent,
+	ExtensionAPI,
+	ExtensionContext,
+	InputEvent,
+	MessageEndEvent,
+	MessageStartEvent,
+	MessageUpdateEvent,
+	ModelSelectEvent,
+	SessionBeforeCompactEvent,
+	SessionCompactEvent,
+	SessionEntry,
+	SessionShutdownEvent,
+	SessionStartEvent,
+	SessionTreeEvent,
+	ToolCallEvent,
+	ToolExecutionEndEvent,
+	TurnEndEvent,
+	TurnStartEvent,
+	UIPromptEndEvent,
+	UIPromptStartEvent,
+} from "@earendil-works/pi-coding-agent";
+import { PREFIX } from "../../../core/outcome.ts";
+import { NOT_RUN } from "../../../core/to-model.ts";
+
+export type Pi = Pick<
+	ExtensionAPI,
+	| "on"
+	| "events"
+	| "appendEntry"
+	| "registerCommand"
+	| "registerFlag"
+	| "registerEntryRenderer"
+	| "registerMessageRenderer"
+	| "getFlag"
+	| "getCommands"
+	| "getAllTools"
+>;
+
+export type Context = Pick<
+	ExtensionContext,
+	| "ui"
+	| "mode"
+	| "hasUI"
+	| "cwd"
+	| "model"
+	| "sessionManager"
+	| "signal"
+	| "abort"
+	| "hasPendingMessages"
+	| "isProjectTrusted"
+>;
+
+/** The events that we subscribe to. */
+export interface Events {
+	session_start: SessionStartEvent;
+	session_tree: SessionTreeEvent;
+	session_shutdown: SessionShutdownEvent;
+	model_select: ModelSelectEvent;
+	input: InputEvent;
+	before_agent_start: BeforeAgentStartEvent;
+	turn_start: TurnStartEvent;
+	message_start: MessageStartEvent;
+	message_update: MessageUpdateEvent;
+	message_end: MessageEndEvent;
+	tool_call: ToolCallEvent;
+	tool_execution_end: ToolExecutionEndEvent;
+	turn_end: TurnEndEvent;
+	agent_end: AgentEndEvent;
+	agent_before_settle: AgentBeforeSettleEvent;
+	session_before_compact: SessionBeforeCompactEvent;
+	session_compact: SessionCompactEvent;
+	cache_warming_decision: CacheWarmingDecisionEvent;
+	agent_settled: AgentSettledEvent;
+	ui_prompt_start: UIPromptStartEvent;
+	ui_prompt_end: UIPromptEndEvent;
+}
+
+type Message = MessageEndEvent["message"];
+export type Assistant = Extract<Message, { role: "assistant" }>;
+type ToolResult = TurnEndEvent["toolResults"][number];
+
+/** The name of our command, widget, status, messages and entries. */
+export const NAME = "turn-limit";
+
+/** The type of a message that holds what the person has said at the question. */
+export const GUIDANCE = "turn-limit-guidance";
+
+/** The raw stop reason of a reply that pi makes up in the place of a turn that the gate refused. */
+export const NOT_REQUESTED = `${PREFIX} not requested`;
+
+/** A message that the model sees as a message of the user, and the person in the transcript. */
+export function messageOf(content: string, customType: string) {
+	return { customType, content, display: true };
+}
+
+/** Stands for the context of a session that was disposed of: there is nothing left to show or to stop. */
+export const DISPOSED = {
+	hasUI: false,
+	mode: "print",
+	signal: undefined,
+	abort: () => {},
+	hasPendingMessages: () => false,
+} as unknown as Context;
+
+/** The context, if it still works: after `dispose()` in mid-run pi fires one more event whose context only throws. */
+export function orDisposed(ctx: Context): Context {
+	try {
+		ctx.isProjectTrusted();
+		return ctx;
+	} catch {
+		return DISPOSED;
+	}
+}
+
+/** True if pi will request another turn after this one, as far as it can tell; the gate at the turn's start sees the rest. */
+export function goesOn(event: TurnEndEvent, terminated: ReadonlySet<string>): boolean {
+	const { toolResults, context } = event;
+	const hasResults = toolResults.some(({ toolCallId }) => !terminated.has(toolCallId));
+	return hasResults || context.pendingMessages.length > 0 || event.continue;
+}
+
+/** The text of a complete answer: not of one with tool calls, without text, or cut off at the maximal length. */
+export function finalTextIn({ stopReason, content }: Assistant): string | undefined {
+	const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+	const isAnswer = stopReason === "stop" && text.trim() !== "" && !content.some(({ type }) => type === "toolCall");
+	return isAnswer ? text : undefined;
+}
+
+/** The message with a line at the end of its first text, because pi's example subagent reads only that part. */
+export function withNote(message: Assistant, note: string): Assistant {
+	const first = message.content.findIndex(({ type }) => type === "text");
+	const content = message.content.map((part, i) =>
+		i === first && part.type === "text" ? { ...part, text: `${part.text.trimEnd()}\n\n${note}` } : part,
+	);
+	return { ...message, content };
+}
+
+/** True if the compaction kept a message of ours, or the result of a call that we refused. */
+export function isInSight({ compactionEntry }: SessionCompactEvent, { sessionManager }: Context): boolean {
+	const branch = sessionManager.getBranch();
+	const kept = branch.findIndex(({ id }) => id === compactionEntry.firstKeptEntryId);
+	return kept >= 0 && branch.slice(kept).some(isOurs);
+}
+
+function isOurs(entry: SessionEntry): boolean {
+	if (entry.type === "custom_message") return entry.customType === NAME;
+	return entry.type === "message" && entry.message.role === "toolResult" && isRefusal(entry.message);
+}
+
+/** True if the model sees in this result that we refused the call. */
+export function isRefusal({ content }: ToolResult): boolean {
+	return content.some((part) => part.type === "text" && part.text.startsWith(NOT_RUN));
+}
+
+/**
+ * True since pi 0.87.0, where a message of ours can reach the model with its next request. `buildSessionProjection` came
+ * with that release, and nothing else tells it from 0.86.
+ */
+export function isSupported({ sessionManager }: Context): boolean {
+	return typeof (sessionManager as Partial<Context["sessionManager"]>).buildSessionProjection === "function";
+}
+
+/** Where pi keeps what belongs to the user. */
+export function agentDirectory(): string {
+	return process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
+}

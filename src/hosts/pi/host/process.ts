@@ -1,0 +1,37 @@
+/** The memory that all instances and copies of the extension in one process share: pi loads each of them anew. */
+import type { Values } from "../../../settings/places.ts";
+import type { Guard } from "../lifecycle/guard.ts";
+import type { Legacy } from "../lifecycle/handover.ts";
+
+interface Shared {
+	/** The guard of each session, by its session manager. */
+	readonly guards: WeakMap<object, Guard>;
+	/** The session manager of the session to which this process belongs. */
+	owner: object | undefined;
+	/** By session id: left by an instance that was reloaded. */
+	readonly legacies: Map<string, Legacy>;
+	/** By entry of a session and its values, for entries that a command of this process wrote: the values it had set itself. */
+	readonly commands: Map<string, Values>;
+	/** By place: the limits that were last read there. */
+	readonly limits: Map<string, unknown>;
+	/** The exit code that the outcomes so far ask for; undefined until one does. */
+	exitCode: number | undefined;
+	/** Writes the line about the last stop, which waits because pi may show it. */
+	writeLine: (() => void) | undefined;
+	/** The address of a fleet's ledger, if the environment had one: it can be taken out once only. */
+	address: string | undefined;
+}
+
+const KEY = Symbol.for("pi-turn-limit/2");
+const slot = globalThis as { [KEY]?: Shared | undefined };
+
+export const shared: Shared = (slot[KEY] ??= {
+	guards: new WeakMap(),
+	owner: undefined,
+	legacies: new Map(),
+	commands: new Map(),
+	limits: new Map(),
+	exitCode: undefined,
+	writeLine: undefined,
+	address: undefined,
+});

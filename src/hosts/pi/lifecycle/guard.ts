@@ -1,0 +1,62 @@
+/** One guard per session, whatever copies of the extension a session loads. */
+import type { Context, Pi } from "../host/api.ts";
+import { shared } from "../host/process.ts";
+
+/** The limits of a program that embeds pi outrank those of an installed copy. */
+export type Rank = "installed" | "program";
+
+export interface Guard {
+	readonly rank: Rank;
+	/** The first of the copies that its loader has run. */
+	readonly isFirst: boolean;
+	/** Another copy guards the session from now on. */
+	standAside(): void;
+	/** Executes `/turn-limit`, whichever copy registered it. */
+	command(args: string, ctx: Context): Promise<void>;
+}
+
+const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
+const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
+
+/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us silently. */
+export function claim(session: object, guard: Guard): string | undefined {
+	const present = shared.guards.get(session);
+	if (present !== undefined && present !== guard) {
+		if (present.rank === "program" && guard.rank === "installed") return "";
+		if (present.rank === guard.rank && guard.rank === "program") return TWO_LIMITS;
+		// A copy of an earlier loader may be left: two reloads at once end only one of theirs.
+		if (present.rank === guard.rank && !guard.isFirst) return LOADED_TWICE;
+		present.standAside();
+	}
+	shared.guards.set(session, guard);
+	return undefined;
+}
+
+/** To be called by its guard: other copies handle no events. */
+export function release(session: object): void {
+	shared.guards.delete(session);
+}
+
+export function guardOf(session: object): Guard | undefined {
+	return shared.guards.get(session);
+}
+
+const LOADING = "turn-limit:loading";
+
+/**
+ * True for the first of our copies that one loader runs; flags of the others would keep pi from starting. Loaders of a
+ * program can share a bus; a program gives each of them one copy of its own, so these leave one another alone.
+ */
+export function isFirstLoaded(
+	{ events }: Pick<Pi, "events">,
+	rank: Rank,
+): { readonly isFirst: boolean; loaded(): void } {
+	const answer = { rank, isFirst: true };
+	events.emit(LOADING, answer);
+	if (!answer.isFirst) return { isFirst: false, loaded: () => {} };
+	const unsubscribe = events.on(LOADING, (data) => {
+		const other = data as typeof answer;
+		if (rank === "installed" || other.rank === "installed") other.isFirst = false;
+	});
+	return { isFirst: true, loaded: unsubscribe };
+}

@@ -1,0 +1,94 @@
+/** Standard output, standard error and the exit code: all that a script reads. */
+import { writeSync } from "node:fs";
+import { isBroken, PREFIX, stoppedByLimit } from "../../../core/outcome.ts";
+import type { Assistant, Context } from "../host/api.ts";
+import { shared } from "../host/process.ts";
+import { noted } from "./reply.ts";
+import type { Report } from "./report.ts";
+import type { Session } from "../session.ts";
+import type { Role } from "../lifecycle/role.ts";
+
+/** A limit stopped a run; the code that another agent CLI uses for its turn limit. */
+const STOPPED = 53;
+
+/** A run ended after the wrap-up: its answer may be partial. */
+const PARTIAL = 54;
+
+export function log(text: string): void {
+	for (const line of text.split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
+}
+
+/** Writes the line at the end, unless print mode shows it itself because its last message carries it. */
+function writeLater(line: string, session: Context["sessionManager"]): void {
+	const atExit = (code: number): void => {
+		const last = session.buildSessionProjection().messages.at(-1) as Partial<Assistant> | undefined;
+		// Pi exits with 1 once it has shown it; another extension may end the process before.
+		const isShown = code === 1 && last?.errorMessage === line;
+		if (!isShown) console.error(line);
+	};
+	process.once("exit", atExit);
+	shared.writeLine = () => {
+		process.off("exit", atExit);
+		console.error(line);
+	};
+}
+
+/** Another prompt or another session follows in this process, so pi no longer shows the line that waits. */
+export function writeNow({ sessionManager }: Context): void {
+	if (sessionManager !== shared.owner) return;
+	shared.writeLine?.();
+	shared.writeLine = undefined;
+}
+
+/** Writes the line and sets the exit code, where a script reads them. */
+export function printReport(report: Report, { mode, sessionManager }: Context, role: Role): void {
+	const { outcome, line, isInTranscript, isAnswered } = report;
+	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
+	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
+	if (role.isMember && isAnswered) return;
+	if (line !== undefined) {
+		if (isInTranscript && mode === "print") writeLater(line, sessionManager);
+		else log(line);
+	}
+	if (outcome.kind === "wrapped_up") exitWith(PARTIAL);
+	else if (stoppedByLimit(outcome)) exitWith(STOPPED);
+	// Json mode would exit with 0, whatever happened.
+	if (isBroken(outcome)) process.exitCode = 1;
+}
+
+/** Over several runs 53 beats 54 beats 0. Pi sets its own code after us, hence the listener; a signal's code stays. */
+function exitWith(code: number): void {
+	const isFirst = shared.exitCode === undefined;
+	shared.exitCode = Math.min(code, shared.exitCode ?? code);
+	if (!isFirst) return;
+	process.once("exit", (pis) => {
+		const isOurs = pis === 0 || (pis === 1 && shared.exitCode === STOPPED);
+		if (isOurs) process.exitCode = shared.exitCode;
+	});
+}
+
+/** An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is a success. */
+export async function giveUp(session: Session, ctx: Context): Promise<void> {
+	const { role, telling } = session;
+	const { mode } = ctx;
+	if (!role.ownsProcess) return;
+	const answer = telling.answer === undefined ? undefined : noted(session, telling.answer);
+	await session.step({ type: "shut_down" }, ctx);
+	if (mode === "print" && answer !== undefined) write(`${answer}\n`);
+	process.exit(role.isMember && answer !== undefined ? 0 : STOPPED);
+}
+
+/** Writes all of it to standard output, or as much as is read. A pipe takes what fits, and has to be read before it takes more. */
+export function write(text: string): void {
+	let rest = Buffer.from(text);
+	while (rest.length > 0) {
+		try {
+			rest = rest.subarray(writeSync(1, rest));
+		} catch (error) {
+			const { code } = error as NodeJS.ErrnoException;
+			if (code === "EPIPE") return; // as with `| head`
+			if (code !== "EAGAIN") throw error;
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+		}
+	}
+}

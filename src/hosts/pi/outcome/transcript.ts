@@ -1,0 +1,49 @@
+/** How our entries look in the transcript, today and after a resume. */
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { type Context, GUIDANCE, type Pi } from "../host/api.ts";
+import { loadedKit, loadKit } from "../ui/load-pi-tui.ts";
+import { readOutcome } from "./record.ts";
+import { isDeliberate, noticeOf, OUTCOME_ENTRY } from "./report.ts";
+
+/** Registers how they look; false if pi lacks what shows them. While pi loads us: later is too late for its next redrawing. */
+export function canShowEntries(pi: Pi): boolean {
+	try {
+		registerRenderers(pi);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** Loads what shows the words of a person, if there are any. A dialog of this process has done so, of an earlier one has not. */
+export async function prepareEntries({ sessionManager }: Context): Promise<void> {
+	if (isGuided(sessionManager.getEntries())) await loadKit().catch(() => undefined);
+}
+
+/** True if the person has said something at a question. */
+export function isGuided(entries: readonly SessionEntry[]): boolean {
+	return entries.some((entry) => "customType" in entry && entry.customType === GUIDANCE);
+}
+
+function registerRenderers(pi: Pi): void {
+	pi.registerEntryRenderer(OUTCOME_ENTRY, ({ data }, _options, theme) => {
+		const outcome = readOutcome(data);
+		const notice = outcome && noticeOf(outcome);
+		if (outcome === undefined || notice === undefined) return undefined;
+		const paint = (line: string): string => ` ${theme.fg(isDeliberate(outcome) ? "dim" : "warning", line)}`;
+		return { render: (width) => wrap(notice, width - 2).map(paint), invalidate() {} };
+	});
+	// The person has said it, so it looks like everything else that they say.
+	pi.registerMessageRenderer(GUIDANCE, ({ content }, { outputPad }, theme) => {
+		const kit = loadedKit();
+		if (kit === undefined || typeof content !== "string") return undefined;
+		const text = theme.fg("userMessageText", content);
+		return new kit.Text(text, outputPad, 1, (line) => theme.bg("userMessageBg", line));
+	});
+}
+
+/** Lines of at most `width` columns. Our texts have no wide letters. */
+function wrap(text: string, width: number): string[] {
+	const fitting = new RegExp(`(?=\\S).{1,${Math.max(1, width)}}(?!\\S)|\\S{1,${Math.max(1, width)}}`, "g");
+	return [...text.matchAll(fitting)].map(([line]) => line);
+}

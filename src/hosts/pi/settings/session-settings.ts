@@ -1,0 +1,202 @@
+/** The settings in force, and what `/turn-limit` has set on top of them in this session. */
+import { kindOf, type Max, METER_IDS, type MeterId } from "../../../core/meters.ts";
+import { type Budget, type BudgetFound, lowestCaps } from "../../../settings/budget.ts";
+import { fromMemory, remember, type Values } from "../../../settings/places.ts";
+import { type LoweringPlace, type Place, resolve, type Resolved } from "../../../settings/resolve.ts";
+import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../../../settings/settings.ts";
+import { type Context, NAME, type Pi } from "../host/api.ts";
+import type { Options } from "../options.ts";
+import { shared } from "../host/process.ts";
+import type { Tree } from "../../../loop/sharing/shared-limits.ts";
+
+/** The places around the session. */
+export interface Surroundings {
+	/** Strongest first. */
+	readonly places: readonly Place[];
+	readonly project?: LoweringPlace | undefined;
+	/** The budget of a fleet. */
+	readonly budget?: BudgetFound;
+	readonly problems: readonly string[];
+}
+
+type RootLimits = Pick<Tree, "limits" | "overruled">;
+
+type Origin = Pick<Options, "places" | "rank" | "surroundings" | "budget">;
+
+const COMMAND = `/${NAME}`;
+
+export class Preferences {
+	current: Resolved;
+	readonly #pi: Pick<Pi, "appendEntry">;
+	readonly #surroundings: (ctx: Context) => Surroundings;
+	#around: Surroundings;
+	readonly #isEmbedded: boolean;
+	/** Somebody can be asked. */
+	#attended = false;
+	#root: RootLimits = { limits: {}, overruled: {} };
+	/** Set by commands of this process. */
+	#own: Values = {};
+	/** Set by commands of an earlier process: anybody who can write the session's file can set them. */
+	#recalled: Values = {};
+
+	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
+	constructor(pi: Pick<Pi, "appendEntry">, { places, rank, surroundings = () => this.#around, budget }: Origin) {
+		this.#pi = pi;
+		this.#isEmbedded = rank === "program";
+		this.#surroundings = surroundings;
+		this.#around = { places, problems: [], ...(budget && { budget }) };
+		this.current = this.#resolve().settings;
+	}
+
+	/** Reads every place again; gives the problems. `root`: shared limits of the root, below which a member can only go. */
+	load(ctx: Context, attended: boolean, root?: RootLimits): readonly string[] {
+		this.#attended = attended;
+		this.#root = root ?? this.#root;
+		this.#around = this.#surroundings(ctx);
+		return [...this.#around.problems, ...this.#read(ctx), ...this.#settle(), ...this.#loosened()];
+	}
+
+	/** Reads the session's entries again, and no file; gives the problems with them. */
+	recall(ctx: Context): readonly string[] {
+		const problems = this.#read(ctx);
+		this.#settle();
+		return [...problems, ...this.#loosened()];
+	}
+
+	/** The fleet's, if there is one. */
+	get budget(): Budget | undefined {
+		const found = this.#around.budget;
+		return found?.kind === "budget" ? found.budget : undefined;
+	}
+
+	/** Why the fleet's budget cannot be used, in which case nothing may run. */
+	get whyNot(): string | undefined {
+		const found = this.#around.budget;
+		return found?.kind === "unusable" ? found.why.join("\n") : undefined;
+	}
+
+	/** The place of a meter's limit. */
+	sourceOf(id: MeterId): string {
+		return this.current[KEY_OF[id]].source;
+	}
+
+	/** The limit that the other places set where a command has set another; unlimited if no command has. */
+	overruled(id: MeterId): Max {
+		const key = KEY_OF[id];
+		return this.sourceOf(id) === COMMAND ? this.#resolve({}, {}).settings[key].value : "unlimited";
+	}
+
+	/** A person has come or gone: other defaults apply. */
+	attend(attended: boolean): void {
+		this.#attended = attended;
+		this.#settle();
+	}
+
+	/** For this session; stored in it and nowhere else. */
+	set(key: Key, value: Settings[Key], ctx: Context): void {
+		this.#own = { ...this.#own, [key]: settingOf(key).write(value) };
+		this.#store(ctx);
+	}
+
+	/** The values that commands have set in this session. */
+	get commanded(): Values {
+		return { ...this.#recalled, ...this.#own };
+	}
+
+	/** Back to what the other places say. */
+	reset(ctx: Context): void {
+		this.#own = {};
+		this.#recalled = {};
+		this.#store(ctx);
+	}
+
+	#store({ sessionManager }: Context): void {
+		this.#settle();
+		const values = this.commanded;
+		this.#pi.appendEntry(NAME, remember(values));
+		shared.commands.set(keyOf(sessionManager.getLeafId(), values), this.#own);
+	}
+
+	/** From the active branch only. */
+	#read({ sessionManager }: Context): readonly string[] {
+		const ours = sessionManager
+			.getBranch()
+			.flatMap((entry) => (entry.type === "custom" && entry.customType === NAME ? [entry] : []));
+		const { values, problems } = fromMemory(ours.map(({ data }) => data));
+		const known = ours.flatMap(({ id, data }) => shared.commands.get(keyOf(id, fromMemory([data]).values)) ?? []);
+		this.#own = known.at(-1) ?? {};
+		this.#recalled = values;
+		return problems;
+	}
+
+	#settle(): readonly string[] {
+		const { settings, problems } = this.#resolve();
+		this.current = { ...lowered(settings, this.#root), ...limitsOf(this.budget) };
+		return problems;
+	}
+
+	#resolve(recalled = this.#recalled, set = this.#own): ReturnType<typeof resolve> {
+		const { places, project } = this.#around;
+		const projects = project === undefined ? [] : [project];
+		const name = (): string => COMMAND;
+		const own: Place = { values: set, name, strength: "command" };
+		const memory: Place = { values: { ...recalled, ...set }, name, strength: "command" };
+		const afterFlags = places.filter(({ strength }) => strength === "flag").length;
+		const fallback = defaults(this.#attended, this.#isEmbedded);
+		if (this.#attended) {
+			const all = [own, ...places.slice(0, afterFlags), memory, ...places.slice(afterFlags)];
+			return resolve(all, projects, fallback);
+		}
+		const lowering: LoweringPlace = {
+			...memory,
+			who: `An earlier ${COMMAND} of this session`,
+			lowers: ["flag", "start", "file"],
+		};
+		return resolve([own, ...places], [...projects, lowering], fallback);
+	}
+
+	/** Values of an earlier process that are looser than what applies without them: a person may have forgotten them. */
+	#loosened(): readonly string[] {
+		const without = this.#resolve({}).settings;
+		return KEYS.flatMap((key) => this.#looser(key, without));
+	}
+
+	#looser(key: Key, without: Resolved): readonly string[] {
+		const { tightens, show, title } = settingOf(key);
+		const now = this.current[key].value;
+		const other = without[key];
+		if (tightens === undefined || tightens(now, other.value)) return [];
+		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
+		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
+	}
+}
+
+/** The limits of a fleet's budget, which no other place sets. */
+function limitsOf(budget: Budget | undefined): Partial<Resolved> {
+	if (budget === undefined) return {};
+	const caps: Readonly<Record<string, number | undefined>> = lowestCaps(budget);
+	const ids = METER_IDS.filter((id) => kindOf(id).scope === "fleet");
+	const limits = ids.map((id) => [
+		KEY_OF[id],
+		{ value: caps[kindOf(id).of] ?? "unlimited", source: `budget ${budget.account}` },
+	]);
+	return Object.fromEntries(limits) as Partial<Resolved>;
+}
+
+/** The settings, with the limits of the root where they are lower, and where a command has set them. */
+function lowered(settings: Resolved, { limits, overruled }: RootLimits): Resolved {
+	const lower = Object.values(KEY_OF).flatMap((key) => {
+		const { read, tightens } = settingOf(key);
+		const value = read(limits[key]);
+		const own = settings[key];
+		const isOverruled = own.source !== COMMAND && own.value === read(overruled[key]);
+		const isRoots = value !== undefined && (isOverruled || tightens?.(value, own.value));
+		return isRoots ? [[key, { value, source: "the root" }]] : [];
+	});
+	return { ...settings, ...(Object.fromEntries(lower) as Partial<Resolved>) };
+}
+
+/** The key of an entry with these values, in any order. */
+function keyOf(entryId: string | null | undefined, values: Values): string {
+	return JSON.stringify([entryId, ...KEYS.map((key) => values[key])]);
+}

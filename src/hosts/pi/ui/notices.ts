@@ -1,0 +1,71 @@
+/** Shows notifications and the line above the editor. */
+import type { State } from "../../../core/state.ts";
+import type { Supplied } from "../../../settings/supplied.ts";
+import { type Context, NAME } from "../host/api.ts";
+import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
+
+export class Display {
+	readonly #log: (message: string) => void;
+	readonly #columns: () => number | undefined;
+	readonly #said = new Set<string>();
+	#line: string | undefined;
+	/** The transcript shows our entries. */
+	showsEntries = false;
+
+	/** `log` takes messages where there is no UI; `columns` is the width of the terminal. */
+	constructor(log: (message: string) => void, columns: () => number | undefined = () => undefined) {
+		this.#log = log;
+		this.#columns = columns;
+	}
+
+	/** The letters that fit into a line of a message. */
+	get room(): number {
+		return (this.#columns() ?? Infinity) - 2;
+	}
+
+	say(message: string, type: "info" | "warning" | "error", ctx: Context): void {
+		if (ctx.hasUI) ctx.ui.notify(message, type);
+		else this.#log(message);
+	}
+
+	/** Ignores an empty message. */
+	warnOnce(message: string, ctx: Context): void {
+		if (message !== "" && !this.#said.has(message)) this.say(message, "warning", ctx);
+		this.#said.add(message);
+	}
+
+	/** The supplied value, after a warning if it was a bad one. */
+	use<T>({ value, problem = "" }: Supplied<T>, ctx: Context): T {
+		this.warnOnce(problem, ctx);
+		return value;
+	}
+
+	/** Puts the person's texts that were not sent back into the editor. */
+	giveBack(texts: readonly string[], ctx: Context): void {
+		if (texts.length === 0 || !ctx.hasUI) return;
+		ctx.ui.setEditorText([...texts, ctx.ui.getEditorText()].filter((text) => text !== "").join("\n\n"));
+	}
+
+	/** The counters of the run in progress; between runs none. */
+	showRun(state: State, ctx: Context): void {
+		if (ctx.hasUI) this.#show(state.phase.name === "idle" ? undefined : widget(state), ctx);
+	}
+
+	/** Between runs, after a change: the start values of the next prompt. */
+	showIdle(state: State, ctx: Context): void {
+		if (state.phase.name === "idle") this.#show(idleWidget(state), ctx);
+	}
+
+	get isShowing(): boolean {
+		return this.#line !== undefined;
+	}
+
+	#show(parts: readonly Part[] | undefined, { hasUI, mode, ui }: Context): void {
+		const line = parts && plain(parts);
+		if (!hasUI || line === this.#line) return;
+		this.#line = line;
+		if (parts === undefined) ui.setWidget(NAME, undefined);
+		else if (mode !== "tui") ui.setWidget(NAME, [plain(parts)]);
+		else ui.setWidget(NAME, (_tui, theme) => ({ render: (width) => draw(parts, theme, width), invalidate() {} }));
+	}
+}

@@ -1,0 +1,171 @@
+/** The ledger of a fleet: a PostgreSQL database that sql/fleet.sql has set up. Its functions keep the port's rules. */
+import { setTimeout } from "node:timers/promises";
+import { locate } from "../account-key.ts";
+import { type Address, parseAddress } from "./address.ts";
+import { withHeld } from "../books.ts";
+import { checkAccounts, checkAmounts, checkId, checkTtl } from "../checks.ts";
+import { type Link, link } from "./connection.ts";
+import { type Account, type Amounts, type Ledger, LedgerError, type Reading, type Reservation } from "../port.ts";
+import { toFailure, tooLate } from "./faults.ts";
+
+export interface PostgresOptions {
+	/** `postgres://user:password@host/database` */
+	readonly address: string;
+	/** How long an operation may take, in milliseconds. */
+	readonly deadline?: number;
+}
+
+/** @throws LedgerError. Later, every operation connects again if the connection was lost. */
+export async function openPostgres({ address, deadline = 5_000 }: PostgresOptions): Promise<Ledger> {
+	const ledger = new PostgresLedger(parseAddress(address), deadline);
+	await ledger.open();
+	return ledger;
+}
+
+interface Answer {
+	readonly readings: readonly { readonly key: string; readonly meters: Reading["meters"] }[];
+	readonly granted: boolean;
+	/** The readings are those before it. */
+	readonly isNew?: true;
+	/** Which of the accounts is full. */
+	readonly full: number;
+	readonly meters: readonly string[];
+	readonly spent: boolean;
+}
+
+class PostgresLedger implements Ledger {
+	readonly #address: Address;
+	readonly #deadline: number;
+	#link: Promise<Link> | undefined;
+	#isOpen = false;
+	#isClosed = false;
+
+	constructor(address: Address, deadline: number) {
+		this.#address = address;
+		this.#deadline = deadline;
+	}
+
+	async open(): Promise<void> {
+		await this.#attempt("open", () => Promise.resolve());
+		this.#isOpen = true;
+	}
+
+	async join(account: Account): Promise<Reading> {
+		check([account]);
+		const [reading] = toReadings([account], await this.#call("join", { accounts: [account] }));
+		return reading as Reading;
+	}
+
+	async reserve(id: string, accounts: readonly Account[], amounts: Amounts, ttl: number): Promise<Reservation> {
+		checkId(id);
+		check(accounts);
+		checkAmounts("amounts", amounts);
+		checkTtl(ttl);
+		const answer = await this.#call("reserve", { id, accounts, amounts, ttl });
+		const readings = toReadings(accounts, answer);
+		if (answer.granted) {
+			const withIt = readings.map((reading) => withHeld(reading, amounts));
+			return { granted: true, readings: answer.isNew ? withIt : readings };
+		}
+		const full = readings[answer.full] as Reading;
+		return { granted: false, readings, full, meters: answer.meters, spent: answer.spent };
+	}
+
+	async settle(id: string, accounts: readonly Account[], amounts: Amounts): Promise<readonly Reading[]> {
+		checkId(id);
+		check(accounts);
+		checkAmounts("amounts", amounts);
+		return toReadings(accounts, await this.#call("settle", { id, accounts, amounts }));
+	}
+
+	async renew(ids: readonly string[], ttl: number): Promise<void> {
+		ids.forEach(checkId);
+		checkTtl(ttl);
+		if (ids.length > 0) await this.#call("renew", { ids, ttl });
+	}
+
+	async raise(id: string, account: Account, by: Amounts): Promise<Reading> {
+		checkId(id);
+		check([account]);
+		checkAmounts("by", by);
+		const answer = await this.#call("raise", { id, accounts: [account], amounts: by });
+		return toReadings([account], answer)[0] as Reading;
+	}
+
+	async read(accounts: readonly Account[]): Promise<readonly Reading[]> {
+		check(accounts);
+		return toReadings(accounts, await this.#call("read", { accounts }));
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		this.#drop(this.#link);
+	}
+
+	async #call(operation: string, request: unknown): Promise<Answer> {
+		return (await this.#attempt(operation, (link) => link.call(operation, request))) as Answer;
+	}
+
+	/**
+	 * Within the deadline. After what may be over in a moment it tries again, because every operation can be repeated: a
+	 * server that restarts does not stop the agents. A server that was never reached is tried once.
+	 */
+	async #attempt<T>(operation: string, work: (link: Link) => Promise<T>): Promise<T> {
+		const end = performance.now() + this.#deadline;
+		const late = tooLate(this.#address, this.#deadline);
+		let reason: Error = late;
+		for (let wait = 0; ; wait = 50 + Math.random() * 200) {
+			if (this.#isClosed) throw new LedgerError("closed", `The ledger ${this.#address.shown} is closed.`);
+			const connecting = (this.#link ??= link(this.#address, end, late));
+			let connected: Link | undefined;
+			try {
+				const working = connecting.then((link) => work((connected = link)));
+				return await before(end, late, working);
+			} catch (error) {
+				const { error: fault, harmless, passing } = toFailure(error, this.#address, operation);
+				if (!harmless || !connected) this.#drop(connecting);
+				const isPassing = passing === "busy" || (passing === "lost" && this.#isOpen);
+				if (fault !== late) reason = fault;
+				if (!isPassing || performance.now() + wait >= end) throw reason;
+				await setTimeout(wait); // random, because agents that come back together collide again
+			}
+		}
+	}
+
+	/** The next operation makes a new one. */
+	#drop(connecting: Promise<Link> | undefined): void {
+		if (this.#link === connecting) this.#link = undefined;
+		connecting?.then(
+			(link) => link.close(),
+			() => {},
+		);
+	}
+}
+
+function check(accounts: readonly Account[]): void {
+	checkAccounts(accounts);
+	for (const account of accounts) locate(account, 0); // the zone
+}
+
+function toReadings(accounts: readonly Account[], { readings }: Answer): Reading[] {
+	return accounts.map((account, i) => {
+		const { key = "", meters = {} } = readings[i] ?? {};
+		return {
+			account: account.scope === "day" ? { ...account, date: key.slice(-"YYYY-MM-DD".length) } : account,
+			meters,
+		};
+	});
+}
+
+async function before<T>(end: number, late: Error, work: Promise<T>): Promise<T> {
+	const done = new AbortController();
+	const timer = setTimeout(end - performance.now(), undefined, { signal: done.signal }).then(() => {
+		throw late;
+	});
+	try {
+		return await Promise.race([work, timer]);
+	} finally {
+		timer.catch(() => {});
+		done.abort();
+	}
+}

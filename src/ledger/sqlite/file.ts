@@ -1,0 +1,95 @@
+/** Where the ledger's file stands: private to the user, inside the agent directory, on a disk that SQLite can share. */
+import {
+	accessSync,
+	chmodSync,
+	closeSync,
+	constants,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	realpathSync,
+	type Stats,
+} from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { LedgerError } from "../port.ts";
+
+/**
+ * File systems that do not share locks and memory with every process that sees the file, by Linux' numbers. FUSE is one
+ * of them because sshfs and cluster file systems have the same number as local ones.
+ */
+const SHARED: Readonly<Record<number, string>> = {
+	0x6969: "NFS",
+	0x517b: "SMB",
+	0xfe534d42: "SMB2",
+	0xff534d42: "CIFS",
+	0x564c: "NCP",
+	0x5346414f: "AFS",
+	0x6b414653: "AFS",
+	0x73757245: "Coda",
+	0x00c36400: "Ceph",
+	0x0bd00bd0: "Lustre",
+	0x47504653: "GPFS",
+	0x01021997: "9P",
+	0x65735546: "FUSE",
+	0x786f4256: "VirtualBox shared folder",
+	0xbacbacbc: "VMware shared folder",
+};
+
+/** A file that may be used. */
+export interface Secured {
+	readonly file: string;
+	readonly inode: number;
+}
+
+/** Makes the directory and the file if need be. */
+export function secure(folder: string, within: string, typeOf: (path: string) => number): Secured {
+	const directory = resolve(folder);
+	// Checked before it is made, because a link on the way leads elsewhere.
+	const way = relative(realpathSync(within), realpathSync(dirname(directory)));
+	if (way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) unsafe(`${directory} is outside of ${within}`);
+	if (!exists(directory)) make(() => mkdirSync(directory, { mode: 0o700 }));
+	own(directory, "directory");
+	const type = SHARED[typeOf(directory) >>> 0];
+	if (type)
+		throw new LedgerError(
+			"unsuited",
+			`The ledger in ${directory} needs a local disk; this is a file system of ${type}.`,
+		);
+	const file = join(directory, "ledger.sqlite");
+	// An existing file is never opened here, because closing it drops the locks of every connection in this process.
+	if (!exists(file)) make(() => closeSync(openSync(file, "wx", 0o600)));
+	const { ino } = own(file, "file");
+	accessSync(file, constants.W_OK); // finds a disk that is mounted read-only
+	return { file, inode: ino };
+}
+
+/** Another process may be quicker. */
+function make(create: () => void): void {
+	try {
+		create();
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+	}
+}
+
+function exists(path: string): boolean {
+	return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** The user's own, not a link, readable by nobody else. */
+function own(path: string, what: "directory" | "file"): Stats {
+	const stats = lstatSync(path);
+	if (stats.isSymbolicLink() || (stats.isFile() && stats.nlink > 1)) unsafe(`${path} is a link`);
+	if (!(what === "file" ? stats.isFile() : stats.isDirectory())) unsafe(`${path} is not a ${what}`);
+	const user = process.geteuid?.();
+	if (user !== undefined && stats.uid !== user) unsafe(`${path} belongs to another user`);
+	// SQLite would open it all the same, and leave files behind that stay read-only.
+	const needed = what === "file" ? 0o600 : 0o700;
+	if ((stats.mode & needed) !== needed) throw new LedgerError("read-only", `The ledger ${path} is read-only.`);
+	if ((stats.mode & 0o077) !== 0) chmodSync(path, stats.mode & 0o700);
+	return stats;
+}
+
+function unsafe(why: string): never {
+	throw new LedgerError("unsafe", `The ledger is refused: ${why}.`);
+}

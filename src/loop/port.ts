@@ -1,0 +1,39 @@
+/** The port between the driver and whatever runs the agent loop. */
+import type { Answer } from "../core/protocol.ts";
+import type { MeterId } from "../core/meters.ts";
+import type { Outcome } from "../core/outcome.ts";
+import type { State } from "../core/state.ts";
+
+/** A person's reply to a question; `guidance` is what the model is to know. */
+export interface Reply {
+	readonly answer: Answer;
+	readonly guidance?: string | undefined;
+}
+
+/** A question that the person sees. */
+export interface OpenQuestion {
+	readonly reply: Promise<Reply>;
+	/** Takes the question away; it then counts as not answered. */
+	close(): void;
+}
+
+/** A host of the driver. `C` is what it passes with each event and gets back: pi's context, or nothing. */
+export interface Host<C> {
+	/** Asks whether to go on past this meter's limit. */
+	ask(state: State, meter: MeterId, at: C): OpenQuestion;
+	/** Puts a text into the model's next request. */
+	post(text: string, from: "breaker" | "person", at: C): void;
+	/** Takes back what was posted and not sent; a person's words go back to the person. */
+	withdraw(at: C): void;
+	/** The wrap-up that is sent: `text`, or the user's own. */
+	wrapUp(text: string, at: C): string;
+	/** Makes one more request, although the model called no tool. */
+	goOn(at: C): void;
+	abort(at: C): void;
+	/** Aborts when the person does. */
+	signal(at: C): AbortSignal | undefined;
+	/** A state was committed, in a run or at the end of one. */
+	committed(state: State, at: C): void;
+	/** A run is over. `repeated`: one like it was refused and reported just before. */
+	ended(outcome: Outcome, repeated: boolean, at: C): void;
+}

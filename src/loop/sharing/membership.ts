@@ -1,0 +1,133 @@
+/** One session's place among agents that share: its accounts in a fleet, on a day, in a tree. */
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
+import { accountsOf, type Budget } from "../../settings/budget.ts";
+import { capsOf, dayOf, extrasOf, type Meters } from "./meter-accounts.ts";
+import type { Spending } from "./unsettled.ts";
+
+/** How many agents a tree has; those that were killed count as ended after a minute. */
+export interface Agents {
+	readonly alive: number;
+	readonly ended: number;
+}
+
+export class Membership {
+	readonly #budget: Budget | undefined;
+	/** The accounts of the fleet that this session has joined. */
+	readonly #joined = new Set<string>();
+	/** The tree is the root's, and this session a member. */
+	readonly #isInherited: boolean;
+	#tree: string | undefined;
+	/** By meter: the limits of the tree that we have begun, and what was granted before each of them was set. */
+	#limits: Amounts | undefined;
+	#before: Amounts = {};
+	/** Stands for this agent in its tree, while it runs. */
+	#agent: Spending | undefined;
+	/** It has run in this tree before. */
+	#hasEnded = false;
+
+	/** `tree`: the name of the root's, in a member. */
+	constructor(tree: string | undefined, budget: Budget | undefined) {
+		this.#budget = budget;
+		this.#tree = tree;
+		this.#isInherited = tree !== undefined;
+	}
+
+	get tree(): string | undefined {
+		return this.#tree;
+	}
+
+	get agent(): Spending | undefined {
+		return this.#agent;
+	}
+
+	get #isInTree(): boolean {
+		return this.#isInherited || this.#limits !== undefined;
+	}
+
+	beginTree(): void {
+		if (this.#isInherited) return;
+		this.#tree = undefined;
+		this.#limits = undefined;
+		this.#before = {};
+		this.#hasEnded = false;
+	}
+
+	/** From the outermost to the innermost. */
+	accountsOf(meters: Meters): readonly Account[] {
+		const fleet = this.#budget === undefined ? [] : accountsOf(this.#budget, Date.now());
+		return [...fleet, ...dayOf(meters), ...this.#treeOf(meters)];
+	}
+
+	/** The ledger can tell of it. */
+	isKnown(account: Account): boolean {
+		if (account.scope === "fleet") return this.#joined.has(account.name);
+		return account.scope === "day" || this.#isInTree;
+	}
+
+	/** The account of the tree, if it is limited. */
+	#treeOf(meters: Meters): readonly Account[] {
+		const limits = Object.entries(capsOf(meters, "tree"));
+		if (!this.#isInherited && limits.length === 0) return [];
+		const caps = limits.map(([of, limit]) => [of, Math.max(0, limit - (this.#before[of] ?? 0))]);
+		return [{ scope: "tree", name: (this.#tree ??= randomUUID()), caps: Object.fromEntries(caps) as Amounts }];
+	}
+
+	/** Joins what was not joined yet, and gives the accounts. `lease`: how long we count as alive. */
+	async join(ledger: Ledger, meters: Meters, lease: number): Promise<readonly Account[]> {
+		await this.#joinTree(ledger, meters, lease);
+		const accounts = this.accountsOf(meters);
+		for (const account of accounts) {
+			// A budget that an operator has deleted is not made again: its agents stop.
+			if (account.scope !== "fleet" || this.#joined.has(account.name)) continue;
+			await ledger.join(account);
+			this.#joined.add(account.name);
+		}
+		return accounts;
+	}
+
+	/** A tree that we begin has what was promised to its run. */
+	async #joinTree(ledger: Ledger, meters: Meters, lease: number): Promise<void> {
+		const [tree] = this.#treeOf(meters);
+		if (tree === undefined) return;
+		if (!this.#isInTree) {
+			// Without caps: each agent brings its own, so that the root can set other ones in mid-run.
+			await ledger.join({ ...tree, caps: {} });
+			this.#limits = capsOf(meters, "tree");
+			const promised = extrasOf(meters, "tree");
+			if (Object.keys(promised).length > 0) await ledger.raise(randomUUID(), tree, promised);
+		}
+		await this.keep(ledger, meters);
+		if (this.#agent) return;
+		this.#agent = { id: randomUUID(), accounts: [tree] };
+		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, lease);
+	}
+
+	/** Takes earlier grants as a part of a limit that is set now, because the ledger adds all grants to the cap. */
+	async keep(ledger: Ledger, meters: Meters): Promise<void> {
+		const old = this.#limits;
+		const limits = capsOf(meters, "tree");
+		if (this.#tree === undefined || old === undefined || isDeepStrictEqual(limits, old)) return;
+		const nothing = Object.fromEntries(Object.keys(limits).map((of) => [of, 0]));
+		const [granted] = await ledger.read([{ scope: "tree", name: this.#tree, caps: nothing }]);
+		const before = Object.entries(limits).map(([of, limit]) => {
+			return [of, limit === old[of] ? (this.#before[of] ?? 0) : Number(granted?.meters[of]?.cap)];
+		});
+		this.#limits = limits;
+		this.#before = Object.fromEntries(before) as Amounts;
+	}
+
+	/** The run is over; an agent counts once as ended, however often it runs. */
+	leave(owe: (agent: Spending, amounts: Amounts) => void): void {
+		if (this.#agent === undefined) return;
+		owe(this.#agent, this.#hasEnded ? {} : { agents: 1 });
+		this.#hasEnded = true;
+		this.#agent = undefined;
+	}
+
+	agentsIn(readings: readonly Reading[]): Agents | undefined {
+		const agents = readings.find(({ account }) => account.scope === "tree")?.meters["agents"];
+		return agents && { alive: agents.held, ended: agents.used };
+	}
+}

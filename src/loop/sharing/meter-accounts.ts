@@ -1,0 +1,64 @@
+/** Translates between the breaker's meters and the ledger's accounts. */
+import { isLimited, type Meter } from "../../core/limit.ts";
+import type { Scope } from "../../core/scopes.ts";
+import { kindOf, type MeterId, type PerMeter, SHARED } from "../../core/meters.ts";
+import type { Balances } from "../../core/protocol.ts";
+import { type Account, type Amounts, MOST, type Reading } from "../../ledger/port.ts";
+
+export type Meters = PerMeter<Meter>;
+
+/** The account of the day, if it is limited. */
+export function dayOf(meters: Meters): readonly Account[] {
+	const caps = capsOf(meters, "day");
+	return Object.keys(caps).length > 0 ? [{ scope: "day", zone: zone(), caps }] : [];
+}
+
+/** Where the variable TZ is empty or names no zone, the clock runs on UTC and the zone has no name, or one that Intl refuses. */
+function zone(): string {
+	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone as string | undefined;
+	return zone === undefined || zone === "Etc/Unknown" ? "UTC" : zone;
+}
+
+export function capsOf(meters: Meters, scope: Scope): Amounts {
+	const limited = SHARED.filter((id) => kindOf(id).scope === scope && isLimited(meters[id]));
+	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
+}
+
+/** The amounts that the person has promised on top of the limits. */
+export function extrasOf(meters: Meters, scope: Scope): Amounts {
+	const raised = SHARED.filter((id) => kindOf(id).scope === scope && meters[id].extra > 0);
+	return withinMost(Object.fromEntries(raised.map((id) => [kindOf(id).of, meters[id].extra])));
+}
+
+export function withinMost(amounts: Amounts): Amounts {
+	return Object.fromEntries(Object.entries(amounts).map(([meter, amount]) => [meter, Math.min(amount, MOST)]));
+}
+
+function idOf({ account }: Reading, meter: string): MeterId | undefined {
+	return SHARED.find((id) => kindOf(id).scope === account.scope && kindOf(id).of === meter);
+}
+
+/** The meter of which all is spent. */
+export function fullMeter(full: Reading, meters: readonly string[]): MeterId {
+	const isSpent = (meter: string): boolean => {
+		const { used = 0, cap = Infinity } = full.meters[meter] ?? {};
+		return used >= Number(cap);
+	};
+	const [id] = meters.filter(isSpent).map((meter) => idOf(full, meter));
+	if (id === undefined) throw new Error(`The ledger refused for ${meters.join(", ")}, which nothing limits.`);
+	return id;
+}
+
+/** Counts holds as used, because their requests have most likely left; `own`: our hold for a turn that has not begun. */
+export function balancesOf(readings: readonly Reading[], own: Amounts = {}): Balances {
+	const known = readings.flatMap((reading) =>
+		Object.entries(reading.meters).flatMap(([meter, { used, held, cap }]) => {
+			const id = idOf(reading, meter);
+			if (id === undefined || cap === "unlimited") return [];
+			return [[id, { used: used + held - (own[meter] ?? 0), cap }] as const];
+		}),
+	);
+	// Of a fleet's budget and its day the one counts that has less room.
+	const least = known.toSorted(([, a], [, b]) => b.cap - b.used - (a.cap - a.used));
+	return Object.fromEntries(least);
+}

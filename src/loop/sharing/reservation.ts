@@ -1,0 +1,228 @@
+/** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { kindOf, type Max, type MeterId } from "../../core/meters.ts";
+import type { Balances, Event } from "../../core/protocol.ts";
+import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
+import type { Budget } from "../../settings/budget.ts";
+import { balancesOf, fullMeter, type Meters, withinMost } from "./meter-accounts.ts";
+import { type Agents, Membership } from "./membership.ts";
+import { pause, unlessAborted } from "../wait.ts";
+import { Purse, type Spending } from "./unsettled.ts";
+
+/** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
+const LEASE = 60_000;
+const RENEWAL = 20_000;
+
+/** Seconds between two tries while others hold what is left. */
+const PATIENCE = 0.2;
+
+const INTERRUPTED: Event = { type: "interrupted" };
+
+export class Shares {
+	readonly at: string;
+	readonly #purse: Purse;
+	readonly #membership: Membership;
+	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
+	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
+	/** The most that a turn has spent so far: held for the next one. */
+	#dearest: Amounts = {};
+	/** The account that was full, in this run: a day that was may be over when the person has answered. */
+	#full: Account | undefined;
+	#renewing: NodeJS.Timeout | undefined;
+
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
+	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined, budget?: Budget) {
+		this.at = at;
+		this.#purse = new Purse(open);
+		this.#membership = new Membership(tree, budget);
+	}
+
+	/** The tree in which this session counts, if it has one. */
+	get tree(): string | undefined {
+		return this.#membership.tree;
+	}
+
+	/** The limit of a member that starts now; what was granted comes on top of it there too. */
+	capOf(id: MeterId, meters: Meters): Max {
+		const { scope, of } = kindOf(id);
+		const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope && scope !== "fleet");
+		return account?.caps[of] ?? meters[id].limit.max;
+	}
+
+	/** A person's prompt begins a tree; a member's prompt does not. */
+	beginTree(): void {
+		this.#membership.beginTree();
+	}
+
+	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
+	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
+		const accounts = this.#membership.accountsOf(meters);
+		if (this.#turn?.isUnderWay) this.#purse.owe(this.#takeTurn(), { turns: 1 });
+		const turn = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
+		const tried = this.#hold(turn, meters, signals);
+		const event = await unlessAborted(tried, signals);
+		if (event) return event;
+		// The ledger may answer long after the person has gone on.
+		this.#turn = undefined;
+		void this.#purse.close();
+		void this.#giveBack(turn, tried);
+		return INTERRUPTED;
+	}
+
+	async #giveBack(turn: Spending, tried: Promise<Event>): Promise<void> {
+		try {
+			if ((await tried).type !== "held") return;
+			this.#purse.owe(turn, {});
+			await this.#purse.tryToPay();
+		} catch {
+			// The next gate finds the ledger as it is.
+		}
+	}
+
+	async #hold({ id }: Spending, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
+		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
+		try {
+			const ledger = await this.#purse.ready();
+			if (isAborted()) return INTERRUPTED;
+			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
+			const accounts = await this.#membership.join(ledger, meters, LEASE);
+			if (this.#turn?.id === id) this.#turn = { ...this.#turn, accounts };
+			for (;;) {
+				const amounts = { ...this.#dearest, turns: 1 };
+				const made = await ledger.reserve(id, accounts, amounts, LEASE);
+				if (made.granted) {
+					this.#full = undefined;
+					return { type: "held", balances: balancesOf(made.readings, amounts) };
+				}
+				if (made.spent) {
+					this.#turn = undefined;
+					this.#full = made.full.account;
+					const balances = balancesOf(made.readings);
+					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
+				}
+				await pause(PATIENCE * (0.5 + Math.random()), signals);
+				if (isAborted()) return INTERRUPTED;
+			}
+		} catch (error) {
+			if (isAborted()) return INTERRUPTED;
+			return { type: "unreachable", message: this.#purse.lose(error, true) };
+		}
+	}
+
+	/** A turn was admitted. No room is held for one of the final pass, so it is counted now: a grant adds to what is used. */
+	async beginTurn(meters: Meters): Promise<void> {
+		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
+		else this.#purse.owe(this.#spending(meters), { turns: 1 });
+		await this.#purse.tryToPay();
+	}
+
+	/** The turn for which room is held does not begin. */
+	async release(): Promise<void> {
+		if (this.#turn && !this.#turn.isUnderWay) this.#purse.owe(this.#takeTurn(), {});
+		await this.#purse.tryToPay();
+	}
+
+	/** The turn has spent this. */
+	async settleTurn(amounts: Amounts, meters: Meters): Promise<Balances> {
+		const isHeld = this.#turn?.isUnderWay === true;
+		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
+		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
+		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
+		this.#purse.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
+		return this.#balances(await this.#purse.tryToPay(), meters);
+	}
+
+	/** Something beside the turn has spent this. */
+	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
+		this.#purse.owe(this.#spending(meters), amounts);
+		return this.#balances(await this.#purse.tryToPay(), meters);
+	}
+
+	/** Not of limits that were set since: the ledger hears of them at the next gate. */
+	#balances(readings: readonly Reading[], meters: Meters): Balances {
+		const now = this.#membership.accountsOf(meters);
+		const isNow = ({ account }: Reading): boolean =>
+			now.some(({ scope, caps }) => scope === account.scope && isDeepStrictEqual(caps, account.caps));
+		return balancesOf(readings.filter(isNow));
+	}
+
+	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
+	async endRun(): Promise<void> {
+		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
+		if (this.#turn) this.#purse.owe(this.#takeTurn(), amounts);
+		this.#membership.leave((agent, amounts) => this.#purse.owe(agent, amounts));
+		this.#full = undefined;
+		await this.#purse.tryToPay(true);
+		await this.#close();
+	}
+
+	/** The person grants more; the ledger says at the next gate whether it knows. */
+	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
+		const { scope, of } = kindOf(id);
+		const day = this.#full?.scope === "day" ? this.#full.date : undefined;
+		try {
+			const ledger = await this.#purse.ready();
+			await this.#membership.keep(ledger, meters);
+			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
+			if (account === undefined) return;
+			const dated = day === undefined ? account : { ...account, date: day };
+			await ledger.raise(randomUUID(), dated, withinMost({ [of]: by }));
+		} catch (error) {
+			this.#purse.lose(error);
+		}
+	}
+
+	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
+	async read(
+		meters: Meters,
+		isAsked: boolean,
+	): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
+		const isRead = (account: Account): boolean =>
+			this.#membership.isKnown(account) || (isAsked && account.scope === "fleet");
+		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
+		if (accounts().length === 0) return { balances: {}, agents: undefined };
+		try {
+			const ledger = await this.#purse.ready();
+			await this.#membership.keep(ledger, meters);
+			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
+			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings) };
+		} catch (error) {
+			this.#purse.lose(error);
+			throw error;
+		} finally {
+			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
+		}
+	}
+
+	/** None of a fleet's budget that nobody has joined yet. */
+	async #readOne(ledger: Ledger, account: Account): Promise<readonly Reading[]> {
+		try {
+			return await ledger.read([account]);
+		} catch (error) {
+			if (error instanceof LedgerError && error.kind === "unjoined" && !this.#membership.isKnown(account)) return [];
+			throw error;
+		}
+	}
+
+	async #close(): Promise<void> {
+		clearInterval(this.#renewing);
+		this.#renewing = undefined;
+		await this.#purse.close();
+	}
+
+	#spending(meters: Meters): Spending {
+		return { id: randomUUID(), accounts: this.#membership.accountsOf(meters) };
+	}
+
+	#takeTurn(): Spending {
+		const turn = this.#turn as Spending;
+		this.#turn = undefined;
+		return turn;
+	}
+
+	#renew(): void {
+		const ids = [this.#turn?.id, this.#membership.agent?.id].filter((id) => id !== undefined);
+		void this.#purse.renew(ids, LEASE);
+	}
+}

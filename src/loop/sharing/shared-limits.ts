@@ -1,0 +1,133 @@
+/** The limits that several agents share. The ledger is opened where one is set, and nowhere else. */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { kindOf, type Max, type MeterId, SHARED } from "../../core/meters.ts";
+import type { Balances, Event } from "../../core/protocol.ts";
+import type { HoldsThere } from "../../ledger/combined.ts";
+import type { Amounts, Ledger } from "../../ledger/port.ts";
+import type { Budget } from "../../settings/budget.ts";
+import type { Values } from "../../settings/places.ts";
+import { KEY_OF } from "../../settings/settings.ts";
+import type { Agents } from "./membership.ts";
+import type { Meters } from "./meter-accounts.ts";
+import type { Shares } from "./reservation.ts";
+
+/** The place of one agent among those that share. */
+export interface Sharing {
+	/** The directory of the machine's ledger. */
+	readonly at: string;
+	/** The name of the root's tree, in a member. */
+	readonly tree?: string | undefined;
+	/** The fleet's. */
+	readonly budget?: Budget | undefined;
+}
+
+export class SharedLimits {
+	readonly #sharing: () => Sharing;
+	readonly #onReserved: () => void;
+	#reservation: Shares | undefined;
+
+	/** `sharing` is read when a shared limit is first used; `onReserved` is called when the tree may have begun. */
+	constructor(sharing: () => Sharing, onReserved: () => void = () => {}) {
+		this.#sharing = sharing;
+		this.#onReserved = onReserved;
+	}
+
+	/** Imported only here, because an agent alone needs none of it. */
+	async #opened(): Promise<Shares> {
+		const { Shares } = await import("./reservation.ts");
+		const { at, tree, budget } = this.#sharing();
+		const openHome = async (): Promise<Ledger> => {
+			const { openSqlite } = await import("../../ledger/sqlite/ledger.ts");
+			mkdirSync(dirname(at), { recursive: true });
+			return await openSqlite({ directory: at, within: dirname(at) });
+		};
+		const open = budget === undefined ? openHome : await withFleet(openHome, budget);
+		return (this.#reservation ??= new Shares(at, open, tree, budget));
+	}
+
+	/** Holds room for the next turn; gives what came of it. */
+	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
+		const event = await (await this.#opened()).reserve(meters, signals);
+		this.#onReserved();
+		return event;
+	}
+
+	async release(): Promise<void> {
+		await this.#reservation?.release();
+	}
+
+	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
+		await (await this.#opened()).raise(id, by, meters);
+	}
+
+	/** A person's prompt begins a tree; a member's prompt does not. */
+	beginTree(): void {
+		this.#reservation?.beginTree();
+	}
+
+	/** A turn was admitted that repeats no other. */
+	beginTurn(meters: Meters): Promise<void> | undefined {
+		return this.#reservation?.beginTurn(meters);
+	}
+
+	/** Tells the ledger of amounts; `isTurn`: of the turn that room is held for. Gives a promise only where something is shared. */
+	charge(amounts: Amounts | undefined, isTurn: boolean, meters: Meters): Promise<Balances> | undefined {
+		if (isTurn) return this.#reservation?.settleTurn(amounts ?? {}, meters);
+		return amounts && this.#reservation?.charge(amounts, meters);
+	}
+
+	/** @throws LedgerError */
+	async read(meters: Meters, isAsked: boolean): Promise<{ balances: Balances; agents: Agents | undefined }> {
+		return await (await this.#opened()).read(meters, isAsked);
+	}
+
+	async endRun(): Promise<void> {
+		await this.#reservation?.endRun();
+	}
+
+	/** The tree as its members are told of it; undefined until it has begun. `overruled`: limits of files that a command replaced. */
+	treeOf(meters: Meters, overruled: (id: MeterId) => Max): Tree | undefined {
+		const reservation = this.#reservation;
+		if (reservation?.tree === undefined) return undefined;
+		const written = (maxOf: (id: MeterId) => Max): Values => {
+			const limited = SHARED.map((id) => [id, maxOf(id)] as const).filter(([, max]) => max !== "unlimited");
+			return Object.fromEntries(limited.map(([id, max]) => [KEY_OF[id], kindOf(id).unit.write(Number(max))]));
+		};
+		const limits = written((id) => reservation.capOf(id, meters));
+		return { name: reservation.tree, at: reservation.at, limits, overruled: written(overruled) };
+	}
+
+	/** What this instance holds, for the one that pi loads in its place. */
+	giveAway(): Shares | undefined {
+		const reservation = this.#reservation;
+		this.#reservation = undefined;
+		return reservation;
+	}
+
+	takeOver(reservation: Shares | undefined): void {
+		this.#reservation = reservation;
+	}
+}
+
+/** A tree of agents that share limits. */
+export interface Tree {
+	readonly name: string;
+	/** The directory of the ledger. */
+	readonly at: string;
+	/** The root's shared limits, as files write them. */
+	readonly limits: Values;
+	/** The limits that the root's command has overruled: a member that reads the same ones has none of its own. */
+	readonly overruled: Values;
+}
+
+/** Opens the machine's ledger and the fleet's as one. */
+async function withFleet(openHome: () => Promise<Ledger>, budget: Budget): Promise<() => Promise<Ledger>> {
+	const { Ledgers } = await import("../../ledger/combined.ts");
+	const openFleet = async (): Promise<Ledger> => {
+		const { openPostgres } = await import("../../ledger/postgres/ledger.ts");
+		return await openPostgres({ address: budget.at() });
+	};
+	const holds: HoldsThere = new Map();
+	return () => Promise.resolve(new Ledgers(openHome, openFleet, holds));
+}

@@ -1,0 +1,132 @@
+/** The words behind `/turn-limit`: their meaning, their completion, and the help. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { complete, help, increaseOf, isCommand, read } from "../../src/hosts/pi/command/grammar.ts";
+
+describe("what is typed", () => {
+	for (const [typed, meant] of [
+		["", { word: "", key: "maxTurns", text: "" }],
+		[" 25 ", { word: "", key: "maxTurns", text: "25" }],
+		["TURNS 9", { word: "turns", key: "maxTurns", text: "9" }],
+		["tools", { word: "tools", key: "maxToolCalls", text: "" }],
+		["Tools  1  2", { word: "tools", key: "maxToolCalls", text: "1 2" }],
+		["session", { word: "session", key: "session.maxTurns", text: "" }],
+		["tree 7", { word: "tree", key: "tree.maxTurns", text: "7" }],
+		["day +3", { word: "day", key: "day.maxTurns", text: "+3" }],
+		["day\tcost 2", { word: "day cost", key: "day.maxCost", text: "2" }],
+		["budget 5", { word: "", key: "maxTurns", text: "budget 5" }],
+		["Save", { alone: "save", word: "save", key: "maxTurns", text: "" }],
+		["save it", { word: "", key: "maxTurns", text: "save it" }],
+		[
+			'advise  --session-dir "a  b" ',
+			{ alone: "advise", word: "advise", key: "maxTurns", text: '  --session-dir "a  b"' },
+		],
+	] as const) {
+		test(`as ${JSON.stringify(typed)} is read`, () => assert.deepEqual(read(typed), meant));
+	}
+
+	test("is a command if it is a word alone, a setting, a value or an increase", () => {
+		const commands = [
+			"",
+			"5",
+			"+1",
+			"unlimited",
+			"tools",
+			"tools 2",
+			"cost 2",
+			"cost +1",
+			"grace 3",
+			"wrap-up",
+			"advise x",
+		];
+		for (const typed of commands) assert.equal(isCommand(typed), true, typed);
+		for (const typed of ["x", "+0", "+x", "5 6", "tools x", "grace +1", "save it"])
+			assert.equal(isCommand(typed), false, typed);
+	});
+
+	test("is an increase only with a plus", () => {
+		const increases = ["+2.50", "2.50", "+x"].map((text) => increaseOf("cost", text));
+		assert.deepEqual(increases, [2_500_000, undefined, undefined]);
+	});
+});
+
+describe("completion", () => {
+	const offered = (typed: string): string[] | undefined =>
+		complete(typed)?.map(({ value, label, description }) => `${value === label ? value : label}: ${description}`);
+
+	for (const [typed, ...expected] of [
+		["u", "unlimited: count turns, never ask"],
+		["+", "+10: raise the limit of turns by that, this round only"],
+		[
+			"to",
+			"tools 200: tool calls until you are asked",
+			"tools unlimited: count tool calls, never ask",
+			"tools +10: raise the limit of tool calls by that, this round only",
+			"tokens 500k: tokens until you are asked",
+			"tokens unlimited: count tokens, never ask",
+			"tokens +100k: raise the limit of tokens by that, this round only",
+		],
+		["  tools U", "tools unlimited: count tool calls, never ask"],
+		["day turns +", "day turns +10: raise the limit of turns by that"],
+		[
+			"pol",
+			"policy abort: nobody continues: the run is aborted",
+			"policy synthesize: nobody continues: one last answer, tools refused",
+		],
+		["gr", "grace 2: tell the model to wrap up when 2 turns remain", "grace 0: never tell the model to wrap up"],
+		["w", "wrap-up: tell the model to wrap up now"],
+	] as const) {
+		test(`of ${JSON.stringify(typed)}`, () => assert.deepEqual(offered(typed), expected));
+	}
+
+	test("leaves alone what is a command already, and what begins none", () => {
+		for (const typed of ["", "5", "2", "+1", "tools 2", "cost 2", "wrap-up", "unlimited", "nonsense", "budget"])
+			assert.equal(complete(typed), null, typed);
+	});
+});
+
+describe("the help", () => {
+	const wide = `
+/turn-limit          show meters, settings, the last run
+25                   turns until you are asked
+tools 200            tool calls
+cost 2.50            US dollars
+tokens 500k          tokens
+time 30m             working time
+repeats 5            identical calls in a row
+session turns 25     turns in this session
+session cost 2.50    US dollars in this session
+session tokens 500k  tokens in this session
+tree turns 25        turns in this tree of agents
+tree cost 2.50       US dollars in this tree of agents
+tree tokens 500k     tokens in this tree of agents
+day turns 25         turns today
+day cost 2.50        US dollars today
+day tokens 500k      tokens today
+unlimited            in place of a number: never ask
++10                  that many more, this round only
+policy abort         nobody continues: the run is aborted
+policy synthesize    nobody continues: one last answer, tools refused
+grace 2              tell the model to wrap up when 2 turns remain
+grace 0              never tell the model to wrap up
+wrap-up              tell the model to wrap up now
+save                 keep what was set here, for every session
+default              back to what flags, environment and files say
+advise               which limit fits, from your own sessions
+help                 these words`.slice(1);
+
+	test("has every word with an example, below each other where the widest fits", () => {
+		assert.equal(help(69), wide);
+	});
+
+	test("folds them where it does not", () => {
+		const narrow = help(68).split("\n");
+		assert.deepEqual(
+			narrow,
+			wide.split("\n").map((line) => line.replace(/ {2,}/, ": ")),
+		);
+		assert.deepEqual(help(30).split("\n").slice(0, 4), [
+			...["/turn-limit:", "  show meters, settings, the", "  last run", "25: turns until you are asked"],
+		]);
+	});
+});

@@ -1,0 +1,77 @@
+/** A session that goes on later reads from its entries how much it has spent. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Usage } from "@earendil-works/pi-ai";
+import { chargeOf, spentIn } from "../../src/hosts/pi/host/usage.ts";
+import { NOT_REQUESTED } from "../../src/hosts/pi/host/api.ts";
+import { SessionManager } from "../harness/pi.ts";
+
+const prices = { input: 0.002, output: 0.003, cacheRead: 0.001, cacheWrite: 0.004 };
+const usage: Usage = {
+	...{ input: 500, output: 50, cacheRead: 9_000, cacheWrite: 7, totalTokens: 9_557 },
+	cost: { ...prices, total: 0.01 },
+};
+
+/** By word: adds an entry to a session. Every other word is the stop reason of a reply. */
+const ENTRIES: Record<string, (session: SessionManager) => unknown> = {
+	user: (session) => session.appendMessage({ role: "user", content: "go", timestamp: 0 }),
+	result: (session) => result(session, {}),
+	paid: (session) => result(session, { usage }),
+	peer: (session) => session.appendCustomMessageEntry("peer", "go on", true),
+	note: (session) => session.appendCustomEntry("peer", { usage }),
+	compaction: (session) => session.appendCompaction("A summary.", null, 9, undefined, false, usage),
+	compacted: (session) => session.appendCompaction("A summary.", null, 9),
+	branch: (session) => session.branchWithSummary(session.getLeafId(), "A summary.", undefined, false, usage),
+	warm: (session) => session.appendUsage("cache_warm", "loopback", "scripted", usage),
+	lost: (session) => session.appendCustomEntry("turn-limit-lost-turn"),
+	message: (session) => session.appendCustomMessageEntry("turn-limit-lost-turn", "I am another.", true),
+	refused: (session) => reply(session, "aborted", { rawStopReason: NOT_REQUESTED }),
+};
+
+function result(session: SessionManager, fields: object): void {
+	session.appendMessage({ role: "toolResult", toolCallId: "1", toolName: "noop", content: [], ...fields } as never);
+}
+
+function reply(session: SessionManager, stopReason: string, fields: object): void {
+	session.appendMessage({ role: "assistant", content: [], usage, stopReason, timestamp: 0, ...fields } as never);
+}
+
+describe("a session has spent", () => {
+	for (const [what, words, turns, uses] of [
+		["nothing at its start", "", 0, 0],
+		["a turn for each reply", "user toolUse result stop", 2, 2],
+		["a turn for replies that nothing separates", "user stop stop", 2, 2],
+		["a turn for a reply that was aborted", "user aborted user stop", 2, 2],
+		["one turn for a reply that failed and its repetition", "user error error stop", 1, 3],
+		["one turn for them also where another entry is between them", "user error note stop", 1, 2],
+		["a turn for a reply after a message of the person", "user error user stop", 2, 2],
+		["a turn for a reply after a message of an extension", "user error peer stop", 2, 2],
+		["one turn for a reply that was cut off and taken back", "user length compacted stop", 1, 2],
+		["no turn for a reply that was not requested", "user toolUse result refused", 1, 2],
+		["a turn for one whose reply was lost with the process", "user stop user lost user stop", 3, 2],
+		["no turn for a message of the same name", "user stop message", 1, 1],
+		["what tools, compactions and branch summaries report", "user stop paid compaction branch", 1, 4],
+		["nothing for what warms the cache, because pi does not report that in a run", "user stop warm note", 1, 1],
+	] as const) {
+		test(what, () => {
+			const session = SessionManager.inMemory();
+			for (const word of words.split(" ").filter(Boolean)) (ENTRIES[word] ?? (() => reply(session, word, {})))(session);
+			const spent = { sessionTurns: turns, sessionCost: 10_000 * uses, sessionTokens: 557 * uses };
+			assert.deepEqual(spentIn(session.getEntries()), spent);
+		});
+	}
+});
+
+for (const [what, given, amounts] of [
+	["that reports nothing", undefined, undefined],
+	["that reports null", null, undefined],
+	["whose parts are zero", { input: 0, cost: { ...prices, total: 0 } }, undefined],
+	["that lacks parts", { output: 3 }, { tokens: 3 }],
+	["that costs less than half a millionth", { cost: { ...prices, total: 0.000_000_4 } }, undefined],
+	["that costs nearly a millionth", { input: 1, cost: { ...prices, total: 0.000_000_6 } }, { cost: 1, tokens: 1 }],
+	["that is no number", { input: NaN, cost: { ...prices, total: Infinity } }, undefined],
+] as const) {
+	test(`a usage ${what} is charged as ${JSON.stringify(amounts)}`, () => {
+		assert.deepEqual(chargeOf(given as Usage | null | undefined), amounts);
+	});
+}
