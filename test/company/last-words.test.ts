@@ -1,0 +1,71 @@
+/** Beside an extension that starts a run when the session ends: a memory, a journal. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { type Host, host, type HostOptions, mark, type Reply, type Request, text } from "../harness/index.ts";
+
+/** Lets the model write down what it has learned, and waits for it. */
+function journal(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", async (_event, ctx) => {
+		pi.sendUserMessage("Write down what you have learned.");
+		const { setTimeout } = process.getBuiltinModule("node:timers/promises");
+		do await setTimeout(20);
+		while (!ctx.isIdle());
+	});
+}
+
+/** Works without end; a run that nobody stops ends after 30 requests, so that a test that fails ends. */
+const works = (_request: Request, n: number): Reply => (n < 30 ? mark() : text("done"));
+
+const stopped = /^pi-turn-limit: [^\n]* at the limit of 3 turns/;
+
+function ending(t: TestContext, options: HostOptions = {}): Promise<Host> {
+	const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" };
+	return host(t, { model: works, after: [journal], fresh: true, ...options, env: { ...env, ...options.env } });
+}
+
+for (const mode of ["print", "json"] as const) {
+	describe(`an extension that starts a run when a script (${mode}) ends`, () => {
+		test("gets no request past the limit, and there is one line", async (t) => {
+			const pi = await ending(t);
+			const { stderr, code } = await pi[mode]("go");
+			assert.equal(pi.model.requests.length, 3);
+			assert.match(stderr, stopped);
+			assert.equal(stderr.match(/pi-turn-limit:/g)?.length, 1);
+			assert.equal(code, 53);
+		});
+
+		test("gets the turns that are left", async (t) => {
+			const model = (_request: Request, n: number): Reply => (n === 1 ? text("done") : works(_request, n));
+			const pi = await ending(t, { model });
+			await pi[mode]("go");
+			assert.equal(pi.model.requests.length, 3);
+		});
+
+		test("gets them of a session and of a day too", async (t) => {
+			const model = [text("done"), mark(), mark(), mark(), mark()];
+			const env = { PI_MAX_TURNS: "9", PI_TURN_LIMIT_SESSION_TURNS: "4", PI_TURN_LIMIT_DAY_TURNS: "3" };
+			const pi = await ending(t, { model, env });
+			await pi[mode]("go");
+			assert.equal(pi.model.requests.length, 3);
+		});
+	});
+}
+
+test("over rpc a no, and then a new session, leave nothing to an extension that starts a run at its end", async (t) => {
+	const pi = await ending(t);
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.run("go");
+	await rpc.newSession();
+	assert.deepEqual([pi.model.requests.length, rpc.questions.length], [3, 1]);
+});
+
+test("in the terminal a run that begins when pi is left asks nobody", async (t) => {
+	const pi = await ending(t);
+	const tui = await pi.terminal();
+	tui.type("/turn-limit 2\r");
+	await tui.shows("Turn limit set to 2");
+	tui.press("ctrl+d");
+	await tui.exit();
+	assert.equal(pi.model.requests.length, 2);
+});
