@@ -1,0 +1,254 @@
+/** The machine's ledger and a fleet's as one, on two ledgers in memory. */
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { type HoldsThere, Ledgers } from "../../src/ledger/combined.ts";
+import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+import { memory } from "./memory.ts";
+import { balance, day, fault, fleet, MINUTE, NOON, tree } from "./world.ts";
+
+type Operation = Exclude<keyof Ledger, "close">;
+
+/** A ledger of which operations can fail: before they take effect, or after it, when the answer is lost. */
+class Failing {
+	readonly books: Ledger;
+	readonly ledger: Ledger;
+	readonly calls: string[] = [];
+	#failing: { operation: Operation; when: "before" | "after"; times: number } | undefined;
+
+	constructor(books: Ledger) {
+		this.books = books;
+		const passing = <A extends unknown[], R>(operation: Operation, work: (...given: A) => Promise<R>) => {
+			return async (...given: A): Promise<R> => {
+				this.calls.push(operation);
+				this.#failIf(operation, "before");
+				const answer = await work(...given);
+				this.#failIf(operation, "after");
+				return answer;
+			};
+		};
+		this.ledger = {
+			join: passing("join", (account: Account) => books.join(account)),
+			reserve: passing("reserve", (...given: Parameters<Ledger["reserve"]>) => books.reserve(...given)),
+			settle: passing("settle", (...given: Parameters<Ledger["settle"]>) => books.settle(...given)),
+			renew: passing("renew", (...given: Parameters<Ledger["renew"]>) => books.renew(...given)),
+			raise: passing("raise", (...given: Parameters<Ledger["raise"]>) => books.raise(...given)),
+			read: passing("read", (...given: Parameters<Ledger["read"]>) => books.read(...given)),
+			close: () => books.close(),
+		};
+	}
+
+	fail(operation: Operation, when: "before" | "after", times = 1): void {
+		this.#failing = { operation, when, times };
+	}
+
+	#failIf(operation: Operation, when: "before" | "after"): void {
+		const failing = this.#failing;
+		if (failing?.operation !== operation || failing.when !== when || failing.times-- <= 0) return;
+		throw new LedgerError("unreachable", "It is gone.");
+	}
+}
+
+const BOTH = [fleet(), tree()];
+
+/** A fleet of 9 turns and a tree of 2, joined. */
+async function pair() {
+	const clock = { now: NOON };
+	const home = new Failing(memory(() => clock.now)());
+	const there = new Failing(memory(() => clock.now)());
+	const holds: HoldsThere = new Map();
+	const open = (): Ledgers =>
+		new Ledgers(
+			() => Promise.resolve(home.ledger),
+			() => Promise.resolve(there.ledger),
+			holds,
+		);
+	const both = open();
+	await both.join(fleet({ turns: 9 }));
+	await both.join(tree({ turns: 2 }));
+	const counted = async () => [await balance(there.books, fleet()), await balance(home.books, tree())];
+	const reserve = (id: string, ledger = both) => ledger.reserve(id, BOTH, { turns: 1 }, MINUTE);
+	return { both, home, there, clock, open, counted, reserve };
+}
+
+suite("two ledgers as one", () => {
+	test("hold a turn in both, and count it in both", async () => {
+		const { both, counted, reserve } = await pair();
+		assert.ok((await reserve("a")).granted);
+		assert.deepEqual(await counted(), [
+			[0, 1, 9],
+			[0, 1, 2],
+		]);
+		for (let i = 0; i < 2; i++) await both.settle("a", BOTH, { turns: 1 });
+		assert.deepEqual(await counted(), [
+			[1, 0, 9],
+			[1, 0, 2],
+		]);
+	});
+
+	test("answer in the order of the accounts", async () => {
+		const { both } = await pair();
+		const accounts = [tree(), fleet(), day()];
+		const scopes = (readings: readonly { readonly account: Account }[]) => readings.map(({ account }) => account.scope);
+		const reserved = await both.reserve("a", accounts, { turns: 1 }, MINUTE);
+		assert.ok(reserved.granted);
+		for (const readings of [reserved.readings, await both.settle("a", accounts, {}), await both.read(accounts)])
+			assert.deepEqual(scopes(readings), ["tree", "fleet", "day"]);
+		const refused = await both.reserve("b", [tree({ turns: 0 }), fleet({ turns: 0 })], { turns: 1 }, MINUTE);
+		assert.ok(!refused.granted);
+		assert.deepEqual([refused.full.account.scope, scopes(refused.readings)], ["fleet", ["tree", "fleet"]]);
+	});
+
+	test("hold nothing at the fleet's if the machine's refuses, and the turn can be tried again", async () => {
+		const { both, counted, reserve } = await pair();
+		for (const id of ["a", "b"]) await reserve(id);
+		for (let i = 0; i < 3; i++) assert.equal((await reserve("c")).granted, false);
+		assert.deepEqual(await counted(), [
+			[0, 2, 9],
+			[0, 2, 2],
+		]);
+		await both.settle("a", BOTH, {});
+		assert.ok((await reserve("c")).granted);
+		await both.settle("c", BOTH, { turns: 1 });
+		assert.deepEqual(await counted(), [
+			[1, 1, 9],
+			[1, 1, 2],
+		]);
+	});
+
+	test("hold nothing at the machine's if the fleet's refuses", async () => {
+		const { both, home, counted } = await pair();
+		const refused = await both.reserve("a", [fleet({ turns: 0 }), tree()], { turns: 1 }, MINUTE);
+		assert.ok(!refused.granted && refused.spent);
+		assert.ok(!home.calls.includes("reserve"));
+		assert.deepEqual(await counted(), [
+			[0, 0, 9],
+			[0, 0, 2],
+		]);
+	});
+
+	for (const when of ["before", "after"] as const) {
+		test(`release a refused turn again if the release failed ${when} it took effect, also by a ledger that is opened anew`, async () => {
+			const { both, there, open, counted, reserve } = await pair();
+			for (const id of ["a", "b"]) await reserve(id);
+			there.fail("settle", when);
+			await assert.rejects(reserve("c"), fault("unreachable"));
+			assert.equal((await reserve("c", open())).granted, false);
+			assert.deepEqual((await counted())[0], [0, 2, 9]);
+			await both.settle("a", BOTH, {});
+			assert.ok((await reserve("c")).granted);
+			assert.deepEqual((await counted())[0], [0, 2, 9]);
+		});
+
+		test(`count a turn that went on although its release failed ${when} it took effect, once`, async () => {
+			const { both, there, counted, reserve } = await pair();
+			for (const id of ["a", "b"]) await reserve(id);
+			there.fail("settle", when);
+			await assert.rejects(reserve("c"), fault("unreachable"));
+			there.fail("settle", "after", 2);
+			for (let i = 0; i < 2; i++) await assert.rejects(both.settle("c", BOTH, { turns: 1 }), fault("unreachable"));
+			await both.settle("c", BOTH, { turns: 1 });
+			assert.deepEqual(await counted(), [
+				[1, 2, 9],
+				[1, 2, 2],
+			]);
+		});
+	}
+
+	test("hold nothing at the fleet's for a turn that the machine's could not hold, once it is given up", async () => {
+		const { both, home, counted, reserve } = await pair();
+		home.fail("reserve", "before");
+		await assert.rejects(reserve("a"), fault("unreachable"));
+		await both.settle("a", BOTH, {});
+		assert.deepEqual((await counted())[0], [0, 0, 9]);
+	});
+
+	test("a settle that the machine's could not take counts once at the fleet's", async () => {
+		const { both, home, counted, reserve } = await pair();
+		await reserve("a");
+		home.fail("settle", "before");
+		await assert.rejects(both.settle("a", BOTH, { turns: 1 }), fault("unreachable"));
+		await both.settle("a", BOTH, { turns: 1 });
+		assert.deepEqual(await counted(), [
+			[1, 0, 9],
+			[1, 0, 2],
+		]);
+	});
+
+	test("renew a hold in both, by the id that the fleet knows", async () => {
+		const { both, clock, counted, reserve } = await pair();
+		for (const id of ["a", "b"]) await reserve(id);
+		assert.equal((await reserve("c")).granted, false);
+		await both.settle("a", BOTH, {});
+		await reserve("c");
+		clock.now += MINUTE - 1;
+		await both.renew(["b", "c"], MINUTE);
+		clock.now += MINUTE - 1;
+		assert.deepEqual(await counted(), [
+			[0, 2, 9],
+			[0, 2, 2],
+		]);
+	});
+
+	test("renew at the fleet's also if the machine's fails", async () => {
+		const { both, home, clock, counted, reserve } = await pair();
+		await reserve("a");
+		clock.now += MINUTE - 1;
+		home.fail("renew", "before");
+		await assert.rejects(both.renew(["a"], MINUTE), fault("unreachable"));
+		clock.now += 1;
+		assert.deepEqual(await counted(), [
+			[0, 1, 9],
+			[1, 0, 2],
+		]);
+	});
+
+	test("reject nothing that nobody handles if both fail", async (t) => {
+		const { both, home, there, reserve } = await pair();
+		const unhandled: unknown[] = [];
+		const note = (reason: unknown) => void unhandled.push(reason);
+		process.on("unhandledRejection", note);
+		t.after(() => process.off("unhandledRejection", note));
+		await reserve("a");
+		home.fail("renew", "before");
+		there.fail("renew", "before");
+		await assert.rejects(both.renew(["a"], MINUTE), fault("unreachable"));
+		await setImmediate();
+		assert.deepEqual(unhandled, []);
+	});
+
+	test("ask only the ledger that has the account", async () => {
+		const { both, home, there } = await pair();
+		for (const [account, asked, other] of [
+			[fleet(), there, home],
+			[tree(), home, there],
+		] as const) {
+			asked.calls.length = other.calls.length = 0;
+			await both.join(account);
+			await both.reserve(account.scope, [account], { turns: 1 }, MINUTE);
+			await both.settle(account.scope, [account], { turns: 1 });
+			await both.raise(`more ${account.scope}`, account, { turns: 1 });
+			await both.read([account]);
+			assert.deepEqual([asked.calls, other.calls], [["join", "reserve", "settle", "raise", "read"], []]);
+		}
+	});
+
+	test("open each ledger when it is first needed, once, and close what is open", async () => {
+		const opened: string[] = [];
+		const home = memory()();
+		const both = new Ledgers(
+			() => (opened.push("home"), Promise.resolve(home)),
+			() => (opened.push("fleet"), Promise.reject(new LedgerError("unreachable", "It is gone."))),
+			new Map(),
+		);
+		await both.renew(["a"], MINUTE);
+		assert.deepEqual(opened, []);
+		for (let i = 0; i < 2; i++) await both.join(tree());
+		await assert.rejects(both.join(fleet()), fault("unreachable"));
+		assert.deepEqual(opened, ["home", "fleet"]);
+		both.close();
+		await setImmediate();
+		await assert.rejects(home.read([tree()]), fault("closed"));
+		await assert.rejects(both.read([tree()]), fault("closed"));
+	});
+});
