@@ -6,6 +6,12 @@ import { type Call, calls, host } from "../harness/index.ts";
 /** Tools beside pi's own: one whose telling argument comes last, one that declares nothing we know, one without text. */
 function tools(pi: ExtensionAPI): void {
 	const text = { type: "string" };
+	// Schemas that pi takes although they are none; servers written in Go send null for an empty list.
+	const odd = {
+		"required-null": { type: "object", properties: { command: { type: "string" } }, required: null },
+		"properties-null": { type: "object", properties: null, required: null },
+		"no-properties": { type: "object" },
+	};
 	const tool = (name: string, properties: object, required: string[]): void =>
 		pi.registerTool({
 			...{ name, label: name, description: name },
@@ -14,6 +20,12 @@ function tools(pi: ExtensionAPI): void {
 		});
 	tool("deploy", { note: text, region: text, url: text }, []);
 	tool("paint", { shade: text, colour: text, size: { type: "number" } }, ["colour"]);
+	for (const [name, parameters] of Object.entries(odd))
+		pi.registerTool({
+			...{ name, label: name, description: name },
+			parameters: parameters as never,
+			execute: () => Promise.resolve({ content: [], details: undefined }),
+		});
 	tool("wait", { seconds: { type: "number" } }, ["seconds"]);
 }
 
@@ -40,6 +52,9 @@ const shown: [does: string, call: Call, text: string][] = [
 	],
 	["a required argument where none is telling", { name: "paint", args: { shade: "dark", colour: "red" } }, "paint red"],
 	["nothing that is undeclared", { name: "wait", args: { seconds: 3, command: "ls", path: "x" } }, "wait"],
+	["the argument of a tool that requires null", { name: "required-null", args: { command: "ls" } }, "required-null ls"],
+	["the name of a tool that declares nothing", { name: "no-properties", args: { command: "ls" } }, "no-properties"],
+	["the name of a tool that declares null", { name: "properties-null", args: { command: "ls" } }, "properties-null"],
 	[
 		"one line without escape sequences",
 		{ name: "bash", args: { command: "true;\n\u001b[2J\u202eevil" } },
