@@ -45,7 +45,7 @@ for (const [what, expected, event] of [
 ] as [string, boolean, object][]) {
 	test(`pi ${expected ? "goes" : "does not go"} on where ${what}`, () => {
 		const nothing = { toolResults: [], context: { pendingMessages: [] }, continue: false };
-		assert.equal(goesOn({ ...nothing, ...event } as unknown as TurnEndEvent, new Set(["1"])), expected);
+		assert.equal(goesOn({ ...nothing, ...event } as unknown as TurnEndEvent, ["1"]), expected);
 	});
 }
 

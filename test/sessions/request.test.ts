@@ -4,7 +4,11 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
-import { Session } from "../../src/hosts/pi/session.ts";
+import { perMeter } from "../../src/core/meters.ts";
+import { create } from "../../src/core/state.ts";
+import { Driver } from "../../src/loop/driver.ts";
+import type { Host } from "../../src/loop/port.ts";
+import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
 import { inside } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
@@ -25,16 +29,12 @@ test("a call that a tool makes while the question is open waits for the answer, 
 	assert.deepEqual([made, pi.asked.length, limit.snapshot().toolCalls.used], [[undefined], 1, 2]);
 });
 
-test("a step without an effect is done when it returns, so that the handler of an event need not wait", async (t) => {
-	let breaker: Session | undefined;
-	let result: unknown = "none";
-	const limit = (pi: ExtensionAPI): void => {
-		breaker = new Session(pi, { rank: "program", places: [] });
-		pi.on("agent_start", (_event, ctx) => void (result = breaker?.step({ type: "prompted" }, ctx)));
-	};
-	const pi = await inside(t, { isPi: false, extensions: [limit] });
-	await pi.run("go");
-	assert.equal(result, undefined);
+test("a step without an effect is done when it returns, so that the handler of an event need not wait", () => {
+	const limits = perMeter(() => ({ max: "unlimited", policy: "abort" }) as const);
+	const state = create({ attended: false, isMember: false, limits, grace: 0, exempt: [] });
+	const driver = new Driver({} as Host<undefined>, state, new SharedLimits(() => assert.fail("nothing is shared")));
+	assert.equal(driver.step({ type: "prompted" }, undefined), undefined);
+	assert.equal(driver.state.phase.name === "idle" && driver.state.phase.prompted, true);
 });
 
 test("an abort before a call that meets its limit asks nobody", async (t) => {

@@ -6,8 +6,7 @@ import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../ledger/memory.ts";
 import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
-import { guardOf } from "../../src/hosts/pi/lifecycle/guard.ts";
-import type { Session } from "../../src/hosts/pi/session.ts";
+import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
 import { Shares } from "../../src/loop/sharing/reservation.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Inside } from "../harness/inside.ts";
@@ -302,11 +301,15 @@ describe("a fleet's budget", () => {
 
 	/** A session of pi whose fleet's ledger is in this process, with the caps of an operator. */
 	async function guarded(t: TestContext, caps: object): Promise<Inside> {
+		const limits: SharedLimits[] = [];
+		// Every session looks whether it has a tree when it begins.
+		t.mock.method(SharedLimits.prototype, "treeOf", function (this: SharedLimits) {
+			limits.push(this);
+		});
 		const pi = await ofFleet(t, { limits: {}, person: () => false });
-		const session = guardOf(pi.session.sessionManager) as Session;
 		const open = memory();
 		await open().join(team(caps));
-		session.shared.takeOver(new Shares("nowhere", () => Promise.resolve(open()), undefined, session.settings.budget));
+		limits[0]?.takeOver(new Shares("nowhere", () => Promise.resolve(open()), undefined, budget({ turns: 9 })));
 		return pi;
 	}
 

@@ -18,7 +18,7 @@ test("a turn is over when the model has answered and every call has ended", () =
 	assert.equal(turn.isOver, false);
 	turn.callEnded("b", { terminate: false });
 	assert.equal(turn.isOver, true);
-	assert.deepEqual([...turn.terminated], ["a"]);
+	assert.deepEqual(turn.terminated, ["a"]);
 });
 
 test("a turn whose calls never ran is over with the model's message, and one without calls too", () => {
@@ -33,5 +33,5 @@ test("a call can end without a result", () => {
 	const turn = new Turn();
 	turn.callEnded("a", undefined);
 	assert.equal(turn.isOver, false);
-	assert.equal(turn.terminated.size, 0);
+	assert.equal(turn.terminated.length, 0);
 });

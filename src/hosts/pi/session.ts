@@ -1,19 +1,19 @@
 /** One breaker in one session of pi: composes its parts, and knows when it guards. */
+import { join } from "node:path";
 import { isEndAwaited } from "../../core/gate.ts";
-import type { Event } from "../../core/protocol.ts";
 import type { State } from "../../core/state.ts";
-import { readMessage } from "../../settings/supplied.ts";
+import { refusal } from "../../core/to-model.ts";
 import { Driver } from "../../loop/driver.ts";
 import type { Host } from "../../loop/port.ts";
+import type { Shares } from "../../loop/sharing/reservation.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
-import { join } from "node:path";
-import { LOST_TURN } from "./host/usage.ts";
-import { claim, type Guard, guardOf, type Rank, release } from "./lifecycle/guard.ts";
+import { readMessage } from "../../settings/supplied.ts";
 import { execute } from "./command/command.ts";
-import { Delivery } from "./events/outbox.ts";
-import { Display } from "./ui/notices.ts";
-import { callText, type Tool } from "./ui/call-text.ts";
-import { Handover, heritageOf, takeLegacy, takeOver } from "./lifecycle/handover.ts";
+import { type Course, handlersOf } from "./events/handlers.ts";
+import { type Messages, Outbox } from "./events/outbox.ts";
+import { type Prompt, Prompts } from "./events/prompts.ts";
+import { type Subscriber, Subscription } from "./events/subscription.ts";
+import { Turn, type TurnFacts } from "./events/turn.ts";
 import {
 	agentDirectory,
 	type Context,
@@ -24,85 +24,152 @@ import {
 	orDisposed,
 	type Pi,
 } from "./host/api.ts";
-import { apply, initialState, resumedState } from "./settings/apply.ts";
-import type { Options } from "./options.ts";
-import { Preferences } from "./settings/session-settings.ts";
-import { ask, questionAbout } from "./ui/question.ts";
-import { Starting } from "./events/prompts.ts";
-import { type CostlyEvent, Subscription } from "./events/subscription.ts";
-import { tell, Telling } from "./outcome/telling.ts";
+import { LOST_TURN } from "./host/usage.ts";
+import { claim, guardOf, type Rank, release } from "./lifecycle/guard.ts";
+import { Handover } from "./lifecycle/handover.ts";
 import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./lifecycle/role.ts";
-import { Turn } from "./events/turn.ts";
+import type { Options } from "./options.ts";
+import { Replies } from "./outcome/reply.ts";
+import { type ReportFacts, Reports } from "./outcome/report.ts";
+import { initialState, LimitsInForce } from "./settings/apply.ts";
+import { Preferences } from "./settings/session-settings.ts";
+import { callText, type Tool } from "./ui/call-text.ts";
+import { Display } from "./ui/notices.ts";
+import { ask, questionAbout } from "./ui/question.ts";
 
 /** The ledger's folder in the agent directory. */
 const LEDGER = "turn-limit-ledger";
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
-export class Session implements Guard {
-	readonly pi: Pi;
-	readonly options: Options;
-	readonly settings: Preferences;
-	readonly delivery: Delivery;
-	readonly display: Display;
-	readonly driver: Driver<Context>;
-	readonly shared: SharedLimits;
-	readonly starting: Starting;
-	telling = new Telling();
-	readonly handover = new Handover();
-	turn = new Turn();
-	role: Role = { isMember: false, ownsProcess: false };
-	/** `off`: another copy guards the session. `unable`: the limits cannot be enforced, so every run is aborted. */
-	duty: "guard" | "off" | "unable" = "guard";
-	/** Why it is `unable`. */
-	whyNot: string | undefined;
+/** The part of a session that the next instance takes over when pi reloads its extensions. */
+interface Heritage {
+	readonly state: State;
+	/** Its holds in the ledger included. */
+	readonly shares: Shares | undefined;
+	readonly turn: TurnFacts;
+	readonly reports: ReportFacts;
+	readonly prompt: Prompt;
+	/** False while a dialog is open. */
+	readonly isWorking: boolean;
+	/** On their way to the model. */
+	readonly messages: Messages;
+}
+
+export class Session implements Subscriber, Course {
+	readonly #pi: Pi;
+	readonly #options: Options;
+	readonly #settings: Preferences;
+	readonly #display: Display;
+	readonly #shared: SharedLimits;
+	readonly #driver: Driver<Context>;
+	readonly #limits: LimitsInForce;
+	readonly #prompts: Prompts;
+	readonly #outbox: Outbox;
+	readonly #turn = new Turn();
+	readonly #reports: Reports;
+	readonly #replies: Replies;
+	readonly #handover = new Handover<Heritage>();
 	readonly #subscription: Subscription;
+	#role: Role = { isMember: false, ownsProcess: false };
+	#duty: Subscriber["duty"] = "guard";
+	#whyNot: string | undefined;
 	#begun: Promise<void> | undefined;
-	hasBegun = false;
+	#hasBegun = false;
 	#hasEnded = false;
 	#ctx: Context | undefined;
 	readonly #isLoadedAtStart = isStarting();
 	/** The number of runs that have begun. */
-	runs = 0;
+	#runs = 0;
 
 	constructor(pi: Pi, options: Options) {
-		this.pi = pi;
-		this.options = options;
-		this.settings = new Preferences(pi, options);
-		this.delivery = new Delivery(pi);
-		this.starting = new Starting(pi);
-		this.display = new Display((message) => {
-			if (this.role.ownsProcess) options.log?.(message);
-		}, options.columns);
-		const sharing = (): Sharing => {
-			const { tree } = this.role;
-			const at = tree?.at ?? join(agentDirectory(), LEDGER);
-			return { at, tree: tree?.name, budget: this.settings.budget };
-		};
-		this.shared = new SharedLimits(sharing, () => this.announce());
-		const state = initialState(this.settings.current, options.policies, false);
-		this.driver = new Driver(this.#host(), state, this.shared, options.clock);
-		this.#subscription = new Subscription(this);
+		this.#pi = pi;
+		this.#options = options;
+		const { grace, policies, columns } = options;
+		const isMember = (): boolean => this.#role.isMember;
+		const settings = (this.#settings = new Preferences(pi, options));
+		const outbox = (this.#outbox = new Outbox(pi));
+		const prompts = (this.#prompts = new Prompts(pi));
+		const display = (this.#display = new Display((message) => {
+			if (this.#role.ownsProcess) options.log?.(message);
+		}, columns));
+		this.#shared = new SharedLimits(
+			() => this.#sharing(),
+			() => this.#announce(),
+		);
+		const state = initialState(settings.current, policies, false);
+		const driver = (this.#driver = new Driver(this.#host(), state, this.#shared, options.clock));
+		const limits = (this.#limits = new LimitsInForce(settings, driver, display, policies));
+		const reports = (this.#reports = new Reports({
+			pi,
+			isMember,
+			sourceOf: (id) => settings.sourceOf(id),
+			isRecordShown: () => display.showsEntries,
+			onReport: (report, ctx) => options.onReport?.(report, ctx, this.#role),
+		}));
+		const replies = (this.#replies = new Replies({
+			reports,
+			isMember,
+			state: () => driver.state,
+			isNoteWanted: () => settings.current.partialNote.value,
+		}));
+		const parts = { pi, driver, settings, limits, display, prompts, outbox, reports, replies, grace };
+		const handlers = handlersOf({ ...parts, turn: this.#turn, course: this });
+		this.#subscription = new Subscription(pi, this, handlers, options.loadedFirst);
 	}
+
+	/** The breaker's state. */
+	get state(): State {
+		return this.#driver.state;
+	}
+
+	// The guard of a session
 
 	get rank(): Rank {
-		return this.options.rank;
-	}
-
-	get state(): State {
-		return this.driver.state;
+		return this.#options.rank;
 	}
 
 	get isFirst(): boolean {
 		return this.#subscription.isFirst;
 	}
 
-	// Coming and going
+	get duty(): Subscriber["duty"] {
+		return this.#duty;
+	}
 
-	/** At the first event of the session, of any type; `reason`: that of `session_start`, if it is the first. */
+	get whyNot(): string | undefined {
+		return this.#whyNot;
+	}
+
+	standAside(): void {
+		this.#duty = "off";
+	}
+
+	/** True for the session that this copy guards, and as long as it has seen none. */
+	mayGuard(sessionManager: object | undefined): boolean {
+		if (this.#ctx && orDisposed(this.#ctx) === DISPOSED) return false;
+		const guard = sessionManager && guardOf(sessionManager);
+		const isFree = guard === undefined && (this.#begun === undefined || sessionManager === undefined);
+		return this.#duty === "guard" && !this.#hasEnded && (guard === this || isFree);
+	}
+
+	async command(args: string, ctx: Context): Promise<void> {
+		if (!isSupported(ctx)) return this.#display.say(TOO_OLD, "error", ctx);
+		const { save, print } = this.#options;
+		const parts = { driver: this.#driver, settings: this.#settings, limits: this.#limits, display: this.#display };
+		const lastOutcome = () => this.#reports.lastOutcome;
+		await execute({ ...parts, lastOutcome, isMember: () => this.#role.isMember, save, print }, args, ctx);
+	}
+
+	// Its beginning
+
+	get hasBegun(): boolean {
+		return this.#hasBegun;
+	}
+
 	begin(ctx: Context, reason?: string): Promise<void> {
 		return (this.#begun ??= this.#begin(ctx, reason).then(
-			() => void (this.hasBegun = true),
+			() => void (this.#hasBegun = true),
 			(error: unknown) => {
 				this.#begun = undefined;
 				throw error;
@@ -114,151 +181,191 @@ export class Session implements Guard {
 		this.#ctx = ctx;
 		const { sessionManager, mode } = ctx;
 		const origin = { isLoadedAtStart: this.#isLoadedAtStart, reason, mode };
-		this.role = this.options.role?.() ?? roleOf(sessionManager, origin);
+		this.#role = this.#options.role?.() ?? roleOf(sessionManager, origin);
 		const whyNot = isSupported(ctx) ? claim(sessionManager, this) : TOO_OLD;
 		if (whyNot !== undefined) {
-			this.whyNot = whyNot;
-			this.duty = this.rank === "program" ? "unable" : "off";
-			this.display.warnOnce(whyNot, ctx);
-			if (whyNot === TOO_OLD) this.options.cannotGuard?.(ctx);
+			this.#whyNot = whyNot;
+			this.#duty = this.rank === "program" ? "unable" : "off";
+			this.#display.warnOnce(whyNot, ctx);
+			if (whyNot === TOO_OLD) this.#options.cannotGuard?.(ctx);
 			return;
 		}
-		this.announce();
+		this.#announce();
 		const attended = this.#isAttended(ctx);
-		const problems = this.settings.load(ctx, attended, this.role.tree);
-		const legacy = takeLegacy(ctx.sessionManager.getSessionId(), this.rank);
-		const state = legacy?.state ?? resumedState(this, attended, ctx);
-		if (legacy) takeOver(this, legacy);
-		this.driver.resume(state, legacy?.isWorking === true, ctx);
-		await apply(this, ctx);
+		const problems = this.#settings.load(ctx, attended, this.#role.tree);
+		const legacy = this.#handover.take(sessionManager.getSessionId(), this.rank);
+		if (legacy) this.#takeOver(legacy);
+		const state = legacy?.state ?? this.#limits.resumedState(attended, this.#role.isMember, ctx);
+		this.#driver.resume(state, legacy?.isWorking === true, ctx);
+		await this.#limits.apply(ctx);
 		legacy?.succeed({
 			receive: (name, event) => this.#subscription.receive(name, event, ctx),
-			step: (event) => this.step(event, ctx),
+			step: (event) => this.#driver.step(event, ctx),
 		});
-		this.display.warnOnce(problems.join("\n"), ctx);
-		this.whyNot = this.settings.whyNot;
-		if (this.whyNot === undefined) return;
-		this.duty = "unable";
-		this.display.warnOnce(this.whyNot, ctx);
+		this.#display.warnOnce(problems.join("\n"), ctx);
+		this.#whyNot = this.#settings.whyNot;
+		if (this.#whyNot === undefined) return;
+		this.#duty = "unable";
+		this.#display.warnOnce(this.#whyNot, ctx);
 	}
 
-	/** True for the session that this copy guards, and as long as it has seen none. */
-	mayGuard(sessionManager: object | undefined): boolean {
-		if (this.#ctx && orDisposed(this.#ctx) === DISPOSED) return false;
-		const guard = sessionManager && guardOf(sessionManager);
-		const isFree = guard === undefined && (this.#begun === undefined || sessionManager === undefined);
-		return this.duty === "guard" && !this.#hasEnded && (guard === this || isFree);
+	// Its runs
+
+	/** Looks again for a person, because a program may bind its UI late. */
+	async beforeRun(ctx: Context): Promise<void> {
+		this.#runs++;
+		this.#announce();
+		await this.#limits.attend(this.#isAttended(ctx), ctx);
 	}
 
-	standAside(): void {
-		this.duty = "off";
+	beginTurn(): void {
+		this.#subscription.endTurn();
+		this.#turn.begin();
 	}
 
-	/** Pi reloads its extensions: what still reaches this instance waits for the next instance. */
-	leave({ sessionManager }: Context): void {
-		// Two reloads at once end us twice.
-		if (this.handover.hasLeft) return;
-		release(sessionManager);
-		// It has aborted every run before the gate, so there is nothing to hand over.
-		if (this.duty === "unable") return;
-		this.handover.leave(sessionManager.getSessionId(), heritageOf(this), () => this.driver.closeQuestion());
+	/** Pi builds the whole transcript for those who listen to the end of a turn, so we listen only where it can change something. */
+	awaitTurnEnd(): void {
+		const isAwaited = this.#options.grace !== undefined || this.#outbox.isPending || isEndAwaited(this.state);
+		if (isAwaited) this.listenTo("turn_end");
 	}
+
+	listenTo(name: Parameters<Subscription["listenTo"]>[0]): void {
+		if (!this.hasLeft) this.#subscription.listenTo(name);
+	}
+
+	get isStreamRead(): boolean {
+		return !this.#role.ownsProcess;
+	}
+
+	/** A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
+	#isAttended({ hasUI, mode }: Context): boolean {
+		return hasUI && !this.#hasEnded && (!this.#role.isMember || mode === "tui");
+	}
+
+	fail(error: unknown, isTurn: boolean): void {
+		if (isTurn) this.#turn.refused();
+		this.#driver.fail(error, isTurn);
+	}
+
+	refusal(): string {
+		return refusal(this.state);
+	}
+
+	warn(message: string, ctx: Context): void {
+		this.#display.warnOnce(message, ctx);
+	}
+
+	async giveUp(ctx: Context): Promise<void> {
+		const { giveUp } = this.#options;
+		if (giveUp === undefined || !this.#role.ownsProcess) return;
+		const { answer } = this.#reports;
+		const last = answer === undefined ? undefined : this.#replies.noted(answer);
+		await this.#driver.step({ type: "shut_down" }, ctx);
+		giveUp(last, ctx, this.#role);
+	}
+
+	// Its tree of agents
+
+	/** Describes the tree to its members; undefined until it has begun. */
+	get tree(): ReturnType<SharedLimits["treeOf"]> {
+		return this.#shared.treeOf(this.state.meters, (id) => this.#settings.overruled(id));
+	}
+
+	/** Lets the agents that this session starts know their root, and the tree if it is limited. */
+	#announce(): void {
+		announceRoot(this.#role, this.#runs, this.tree);
+	}
+
+	#sharing(): Sharing {
+		const { tree } = this.#role;
+		const at = tree?.at ?? join(agentDirectory(), LEDGER);
+		return { at, tree: tree?.name, budget: this.#settings.budget };
+	}
+
+	// Its end
 
 	/** The session stays on guard until its context is dead: another extension can begin a run while pi ends it. */
 	async shutDown(ctx: Context): Promise<void> {
-		const isLost = this.turn.isNew && !this.turn.hasReply;
-		await this.driver.shutDown(ctx);
-		if (isLost) this.pi.appendEntry(LOST_TURN);
-		this.newTurn();
+		const { isUnanswered } = this.#turn;
+		await this.#driver.shutDown(ctx);
+		if (isUnanswered) this.#pi.appendEntry(LOST_TURN);
+		this.beginTurn();
 		this.#hasEnded = true;
 		release(ctx.sessionManager);
 		leaveProcess(ctx.sessionManager);
 	}
 
-	/** Before the first turn of a run. Looks again for a person, because a program may bind its UI late. */
-	async beforeRun(ctx: Context): Promise<void> {
-		this.runs++;
-		this.announce();
-		const attended = this.#isAttended(ctx);
-		if (this.state.attended === attended) return;
-		this.settings.attend(attended);
-		await this.step({ type: "attended_set", attended }, ctx);
-		await apply(this, ctx);
-	}
-
-	/** Lets the agents that this session starts know their root, and the tree if it is limited. */
-	announce(): void {
-		announceRoot(this.role, this.runs, this.tree);
-	}
-
-	/** Describes the tree to its members; undefined until it has begun. */
-	get tree(): ReturnType<SharedLimits["treeOf"]> {
-		return this.shared.treeOf(this.state.meters, (id) => this.settings.overruled(id));
-	}
-
-	/** A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
-	#isAttended({ hasUI, mode }: Context): boolean {
-		return hasUI && !this.#hasEnded && (!this.role.isMember || mode === "tui");
-	}
-
-	// The core
-
-	/** Gives a promise only if there are effects. */
-	step(event: Event, ctx: Context): Promise<void> | undefined {
-		return this.driver.step(event, ctx);
-	}
-
-	/** Pi reports a turn once more after the end of a session has aborted its run. */
 	isAfterEnd({ signal }: Context): boolean {
 		return this.#hasEnded && signal?.aborted === true;
 	}
 
-	/** A handler threw, so the run stops. `isTurn`: the handler of `turn_start`, so the run may not have begun yet. */
-	fail(error: unknown, isTurn: boolean): void {
-		this.turn.isRefused ||= isTurn;
-		this.driver.fail(error, isTurn);
+	// Reloads
+
+	get hasLeft(): boolean {
+		return this.#handover.hasLeft;
 	}
 
-	newTurn(): void {
-		this.#subscription.endTurn();
-		this.turn = new Turn();
+	/** What still reaches this instance waits for the next one. */
+	leave({ sessionManager }: Context): void {
+		// Two reloads at once end us twice.
+		if (this.hasLeft) return;
+		release(sessionManager);
+		// It has aborted every run before the gate, so there is nothing to hand over.
+		if (this.#duty === "unable") return;
+		const { phase, ...state } = this.state;
+		const messages = this.#outbox.giveAway();
+		const { isWorking } = this.#driver.leave((event) => this.#handover.step(event));
+		const heritage: Heritage = {
+			// The next instance asks again.
+			state: { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase },
+			shares: this.#shared.giveAway(),
+			turn: this.#turn.facts,
+			reports: this.#reports.facts,
+			prompt: this.#prompts.prompt,
+			messages,
+			isWorking,
+		};
+		const isRunning = phase.name !== "idle";
+		const done = (): void => this.#driver.closeQuestion();
+		this.#handover.leave(sessionManager.getSessionId(), this.rank, heritage, isRunning, done);
 	}
 
-	/**
-	 * Pi builds the whole transcript for those who listen to the end of a turn, so we listen only where it can change
-	 * something. To be called after everything that can bring that about in mid-turn.
-	 */
-	awaitTurnEnd(): void {
-		const isAwaited = this.options.grace !== undefined || this.delivery.isPending || isEndAwaited(this.state);
-		if (isAwaited) this.listenTo("turn_end");
+	#takeOver({ shares, turn, reports, prompt, messages }: Heritage): void {
+		this.#shared.takeOver(shares);
+		this.#turn.takeOver(turn);
+		this.#reports.takeOver(reports);
+		this.#prompts.takeOver(prompt);
+		this.#outbox.takeOver(messages);
 	}
 
-	/** Until the next turn starts. */
-	listenTo(name: CostlyEvent): void {
-		if (!this.handover.hasLeft) this.#subscription.listenTo(name);
+	async forward(name: string, event: unknown): Promise<unknown> {
+		return await this.#handover.forward(name, event);
 	}
 
 	/** Pi as a host of the driver. */
 	#host(): Host<Context> {
-		const { pi, options, settings, delivery, display } = this;
-		const withdraw = (ctx: Context): void => display.giveBack(delivery.discard(), ctx);
+		const pi = this.#pi;
+		const settings = this.#settings;
+		const display = this.#display;
+		const outbox = this.#outbox;
+		const { wrapUpMessage } = this.#options;
 		return {
 			ask: (state, meter, ctx) => {
 				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)));
 				const { askTimeout, bell } = settings.current;
 				return ask(ctx, question, askTimeout.value, bell.value);
 			},
-			post: (text, from) => delivery.post(text, from === "person" ? GUIDANCE : NAME),
-			withdraw,
+			post: (text, from) => outbox.post(text, from === "person" ? GUIDANCE : NAME),
+			withdraw: (ctx) => display.giveBack(outbox.discard(), ctx),
 			wrapUp: (text, ctx) => {
 				const written = settings.current.wrapUpMessage.value || text;
-				return options.wrapUpMessage ? display.use(readMessage(options.wrapUpMessage, written), ctx) : written;
+				return wrapUpMessage ? display.use(readMessage(wrapUpMessage, written), ctx) : written;
 			},
-			goOn: () => (this.turn.mustGoOn = true),
+			goOn: () => this.#turn.demandAnother(),
 			abort: (dead) => {
 				// A reload, or the program, may have ended the session since.
 				const ctx = orDisposed(dead);
-				this.telling.wasQueued ||= ctx.hasPendingMessages();
+				if (ctx.hasPendingMessages()) this.#reports.messagesWaited();
 				ctx.abort();
 			},
 			signal: (ctx) => ctx.signal,
@@ -267,16 +374,10 @@ export class Session implements Guard {
 				if (ctx !== DISPOSED) this.awaitTurnEnd();
 			},
 			ended: (outcome, repeated, ctx) => {
-				if (!repeated) tell(this, outcome, ctx);
-				this.telling.end();
+				this.#reports.runEnded(outcome, repeated, this.state, ctx);
 				this.#subscription.endTurn();
 			},
 		};
-	}
-
-	async command(args: string, ctx: Context): Promise<void> {
-		if (!isSupported(ctx)) return this.display.say(TOO_OLD, "error", ctx);
-		await execute(this, args, ctx);
 	}
 }
 

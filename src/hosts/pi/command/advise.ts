@@ -2,9 +2,11 @@
 import type * as historyModule from "../../../history/index.ts";
 import { bound } from "../../../core/limit.ts";
 import { kindOf, METER_IDS } from "../../../core/meters.ts";
+import type { State } from "../../../core/state.ts";
 import { type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
 import { loadKit } from "../ui/load-pi-tui.ts";
-import type { Session } from "../session.ts";
+import type { Display } from "../ui/notices.ts";
+import type { CommandParts } from "./parts.ts";
 
 const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
 	heading: "accent",
@@ -29,28 +31,28 @@ type Options = historyModule.AdviseOptions;
 let loading: Promise<History> | undefined;
 
 /** Answers with figures and suggestions; a mistake is named. Escape stops it. */
-export async function advise(session: Session, args: string, ctx: Context): Promise<void> {
-	const { display, options } = session;
+export async function advise(parts: CommandParts, args: string, ctx: Context): Promise<void> {
+	const { display, driver } = parts;
 	const history = await (loading ??= import("../../../history/index.ts"));
 	const given = history.parseArguments(args);
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
 	if (ctx.mode === "json")
 		return display.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
 	const stopping = new AbortController();
-	const stopWatching = await watchFor(session, ctx, () => stopping.abort());
+	const stopWatching = await watchFor(driver, ctx, () => stopping.abort());
 	try {
 		const { json, ...where } = given;
 		const advice = await history.advise({
 			...where,
 			presentDir: ctx.sessionManager.getSessionDir(),
 			cwd: ctx.cwd,
-			limits: limitsOf(session),
+			limits: limitsOf(driver.state),
 			signal: stopping.signal,
 			onProgress: progressIn(ctx),
 		});
-		const text = json ? JSON.stringify(advice) : draw(history, advice, session, ctx);
+		const text = json ? JSON.stringify(advice) : draw(history, advice, display, ctx);
 		if (ctx.hasUI) display.say(text, "info", ctx);
-		else options.print?.(`${text}\n`);
+		else parts.print?.(`${text}\n`);
 	} catch (error) {
 		if (orDisposed(ctx) === DISPOSED) return;
 		if (stopping.signal.aborted) display.say("advise: stopped.", "info", ctx);
@@ -62,12 +64,12 @@ export async function advise(session: Session, args: string, ctx: Context): Prom
 }
 
 /** Colours and the width of the window in the terminal; plain text of 80 columns elsewhere. */
-function draw(history: History, advice: historyModule.Advice, { display }: Session, { mode, ui }: Context): string {
+function draw(history: History, advice: historyModule.Advice, display: Display, { mode, ui }: Context): string {
 	if (mode !== "tui") return history.render(advice, { width: 80 });
 	return history.render(advice, { width: display.room, paint: (role, text) => ui.theme.fg(COLOURS[role], text) });
 }
 
-function limitsOf({ state }: Session): NonNullable<Options["limits"]> {
+function limitsOf(state: State): NonNullable<Options["limits"]> {
 	return Object.fromEntries(
 		METER_IDS.flatMap((id) => {
 			const max = bound(state.meters[id]);
@@ -80,13 +82,13 @@ function limitsOf({ state }: Session): NonNullable<Options["limits"]> {
  * Calls `stop` when Escape is pressed and when the session is left; gives a function that ends the watching. At an open
  * question Escape is the answer.
  */
-async function watchFor(session: Session, ctx: Context, stop: () => void): Promise<() => void> {
+async function watchFor(driver: CommandParts["driver"], ctx: Context, stop: () => void): Promise<() => void> {
 	const kit = ctx.mode === "tui" ? await loadKit() : undefined;
 	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
 	const unsubscribe =
 		kit &&
 		ctx.ui.onTerminalInput((data) => {
-			if (kit.parseKey(data) !== "escape" || session.state.phase.name === "asking") return undefined;
+			if (kit.parseKey(data) !== "escape" || driver.state.phase.name === "asking") return undefined;
 			stop();
 			return { consume: true };
 		});

@@ -6,11 +6,10 @@ import { quote } from "../../../core/text.ts";
 import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../../../settings/settings.ts";
 import { advise } from "./advise.ts";
 import { type Context, NAME } from "../host/api.ts";
-import { apply, readShared } from "../settings/apply.ts";
 import { lastRunText, recalledOutcome } from "../outcome/record.ts";
 import { save } from "./save.ts";
-import type { Session } from "../session.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
+import type { CommandParts } from "./parts.ts";
 import { nextRunMeter } from "../ui/widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, read, WORDS } from "./grammar.ts";
@@ -20,48 +19,48 @@ const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
 export const DESCRIPTION = "Show or set the limits of a run";
 
 /** Executes the text after `/turn-limit`, also several such lines that were pasted as one. Reports a mistake and changes nothing. */
-export async function execute(session: Session, args: string, ctx: Context): Promise<void> {
+export async function execute(parts: CommandParts, args: string, ctx: Context): Promise<void> {
 	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
 	if (!more.every((line) => COMMAND.test(line)))
-		return session.display.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
-	for (const line of [first, ...more.map((line) => line.replace(COMMAND, ""))]) await executeLine(session, line, ctx);
+		return parts.display.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
+	for (const line of [first, ...more.map((line) => line.replace(COMMAND, ""))]) await executeLine(parts, line, ctx);
 }
 
-async function executeLine(session: Session, args: string, ctx: Context): Promise<void> {
+async function executeLine(parts: CommandParts, args: string, ctx: Context): Promise<void> {
 	const { alone, word, key, text } = read(args);
 	switch (alone) {
 		case "wrap-up":
-			return await wrapUp(session, ctx);
+			return await wrapUp(parts, ctx);
 		case "save":
-			return await save(session, ctx);
+			return await save(parts, ctx);
 		case "default":
-			return await reset(session, ctx);
+			return await reset(parts, ctx);
 		case "advise":
-			return await advise(session, text, ctx);
+			return await advise(parts, text, ctx);
 		case "help":
-			return session.display.say(help(session.display.room), "info", ctx);
+			return parts.display.say(help(parts.display.room), "info", ctx);
 		case undefined:
 			break;
 	}
-	if (text !== "") return await change(session, key, text, ctx);
-	const agents = await readShared(session, ctx, true);
-	if (word === "") return session.display.say(overview(session, agents, ctx), "info", ctx);
+	if (text !== "") return await change(parts, key, text, ctx);
+	const agents = await parts.limits.readShared(ctx, true);
+	if (word === "") return parts.display.say(overview(parts, agents, ctx), "info", ctx);
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
-	show(session, ofScope.length > 0 ? ofScope : [key], ctx);
+	show(parts, ofScope.length > 0 ? ofScope : [key], ctx);
 }
 
-function show({ state, settings, display }: Session, keys: readonly Key[], ctx: Context): void {
+function show({ driver: { state }, settings, display }: CommandParts, keys: readonly Key[], ctx: Context): void {
 	display.say(status(state, settings.current, display.room, keys), "info", ctx);
 }
 
 /** Meters, settings and the end of the last run. */
-function overview(session: Session, agents: Agents | undefined, ctx: Context): string {
-	const last = session.telling.lastOutcome ?? recalledOutcome(ctx);
-	return [meters(session), ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
+function overview(parts: CommandParts, agents: Agents | undefined, ctx: Context): string {
+	const last = parts.lastOutcome() ?? recalledOutcome(ctx);
+	return [meters(parts), ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
 }
 
 /** The shared meters only where they are limited. */
-function meters({ state, settings, display }: Session): string {
+function meters({ driver: { state }, settings, display }: CommandParts): string {
 	const isShown = (id: MeterId | undefined): boolean =>
 		id === undefined || !isShared(id) || isLimited(state.meters[id]);
 	const keys = KEYS.filter((key) => isShown(meterOf(key)));
@@ -72,56 +71,56 @@ function agentsText({ alive, ended }: Agents): string {
 	return `Agents of this tree, with this one: ${alive} running, ${ended} ended.`;
 }
 
-async function wrapUp(session: Session, ctx: Context): Promise<void> {
-	await session.step({ type: "wrap_up_requested" }, ctx);
-	session.display.say(wrapUpText(session), "info", ctx);
+async function wrapUp(parts: CommandParts, ctx: Context): Promise<void> {
+	await parts.driver.step({ type: "wrap_up_requested" }, ctx);
+	parts.display.say(wrapUpText(parts), "info", ctx);
 }
 
-async function reset(session: Session, ctx: Context): Promise<void> {
-	const { display, settings } = session;
+async function reset(parts: CommandParts, ctx: Context): Promise<void> {
+	const { display, settings } = parts;
 	const keys = KEYS.filter((key) => settings.commanded[key] !== undefined);
 	if (keys.length === 0) return display.say(`/${NAME} has set nothing in this session.`, "info", ctx);
 	settings.reset(ctx);
-	await apply(session, ctx);
-	const rows = status(session.state, settings.current, display.room, keys);
+	await parts.limits.apply(ctx);
+	const rows = status(parts.driver.state, settings.current, display.room, keys);
 	display.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
-	display.showIdle(session.state, ctx);
+	display.showIdle(parts.driver.state, ctx);
 }
 
-async function change(session: Session, key: Key, text: string, ctx: Context): Promise<void> {
+async function change(parts: CommandParts, key: Key, text: string, ctx: Context): Promise<void> {
 	const { parse, show, title, ...setting } = settingOf(key);
 	const id = meterOf(key);
 	const by = id && increaseOf(id, text);
-	if (id && by) return await raise(session, id, by, ctx);
+	if (id && by) return await raise(parts, id, by, ctx);
 	const value = setting.read(parse(text));
-	if (value === undefined) return session.display.say(mistake(key, text), "error", ctx);
-	session.settings.set(key, value, ctx);
-	await apply(session, ctx);
-	session.display.say(`${title} set to ${show(value)}${id ? grantsText(session, id) : ""}.`, "info", ctx);
-	session.display.showIdle(session.state, ctx);
+	if (value === undefined) return parts.display.say(mistake(key, text), "error", ctx);
+	parts.settings.set(key, value, ctx);
+	await parts.limits.apply(ctx);
+	parts.display.say(`${title} set to ${show(value)}${id ? grantsText(parts, id) : ""}.`, "info", ctx);
+	parts.display.showIdle(parts.driver.state, ctx);
 }
 
 /** A grant to a day stays on top of a limit that is set later. */
-function grantsText({ state }: Session, id: MeterId): string {
+function grantsText({ driver: { state } }: CommandParts, id: MeterId): string {
 	const { limit, extra } = nextRunMeter(state, id);
 	if (limit.max === "unlimited" || extra <= 0) return "";
 	return `; with what was granted it is ${kindOf(id).unit.show(limit.max + extra)} ${within(id)}`;
 }
 
-async function raise(session: Session, id: MeterId, by: number, ctx: Context): Promise<void> {
-	if (isShared(id) && session.role.isMember)
-		return session.display.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
-	if (bound(session.state.meters[id]) === "unlimited") {
-		return session.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
+async function raise(parts: CommandParts, id: MeterId, by: number, ctx: Context): Promise<void> {
+	if (isShared(id) && parts.isMember())
+		return parts.display.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
+	if (bound(parts.driver.state.meters[id]) === "unlimited") {
+		return parts.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
-	await session.step({ type: "limit_raised", meter: id, by }, ctx);
-	const max = bound(nextRunMeter(session.state, id));
-	const isIdle = session.state.phase.name === "idle";
+	await parts.driver.step({ type: "limit_raised", meter: id, by }, ctx);
+	const max = bound(nextRunMeter(parts.driver.state, id));
+	const isIdle = parts.driver.state.phase.name === "idle";
 	const ofNext = isOfRound(id) ? "in the next run's first round" : "in the next run's tree of agents";
 	const ofThis = isOfRound(id) ? "in this round" : within(id);
 	const where = isIdle && beginsWithRun(id) ? ofNext : ofThis;
-	session.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
-	session.display.showIdle(session.state, ctx);
+	parts.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
+	parts.display.showIdle(parts.driver.state, ctx);
 }
 
 function mistake(key: Key, text: string): string {
@@ -131,7 +130,11 @@ function mistake(key: Key, text: string): string {
 	return `Invalid ${title.toLowerCase()}: expected ${expected}${zero}, got ${quote(text)}. Nothing has changed.${hint}`;
 }
 
-function wrapUpText({ state: { phase } }: Session): string {
+function wrapUpText({
+	driver: {
+		state: { phase },
+	},
+}: CommandParts): string {
 	if (phase.name === "idle") return "Nothing is running.";
 	if (phase.name === "finishing" || phase.name === "stopped") return "The run is ending already.";
 	return "The model will be told to wrap up with its next request.";

@@ -2,43 +2,43 @@
 import { quote } from "../../../core/text.ts";
 import { type Key, KEYS, settingOf } from "../../../settings/settings.ts";
 import type { Context } from "../host/api.ts";
-import { apply } from "../settings/apply.ts";
-import type { Session } from "../session.ts";
+import type { CommandParts } from "./parts.ts";
+import type { Preferences } from "../settings/session-settings.ts";
 
 const NOTHING = "Nothing to save: /turn-limit has set nothing in this session.";
 const NO_PERSON = "Not saved: only a person can save, and only in a session that no agent started.";
 const NO_FILE = "Not saved: the program that runs this session has limits of its own, and no settings file.";
 
 /** The values then come from the file, so the commands are forgotten. */
-export async function save(session: Session, ctx: Context): Promise<void> {
-	const { display, options, role, settings } = session;
-	if (!ctx.hasUI || role.isMember) return display.say(NO_PERSON, "error", ctx);
-	if (options.save === undefined) return display.say(NO_FILE, "error", ctx);
+export async function save(parts: CommandParts, ctx: Context): Promise<void> {
+	const { display, driver, limits, settings } = parts;
+	if (!ctx.hasUI || parts.isMember()) return display.say(NO_PERSON, "error", ctx);
+	if (parts.save === undefined) return display.say(NO_FILE, "error", ctx);
 	const values = settings.commanded;
 	const keys = KEYS.filter((key) => values[key] !== undefined);
 	if (keys.length === 0) return display.say(NOTHING, "info", ctx);
 	let path: string;
 	try {
-		path = options.save(values);
+		path = parts.save(values);
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
 		return display.say(`Not saved, and nothing has changed: ${why}.`, "error", ctx);
 	}
 	settings.reset(ctx);
-	const problems = settings.load(ctx, session.state.attended);
-	await apply(session, ctx);
+	const problems = settings.load(ctx, driver.state.attended);
+	await limits.apply(ctx);
 	const saved = keys.map((key) => `${key}: ${quote(values[key])}`).join(", ");
 	display.say(
-		[`Saved to ${path}: ${saved}.`, ...keys.flatMap((key) => outranked(session, key, values[key]))].join("\n"),
+		[`Saved to ${path}: ${saved}.`, ...keys.flatMap((key) => outranked(settings, key, values[key]))].join("\n"),
 		"info",
 		ctx,
 	);
 	display.warnOnce(problems.join("\n"), ctx);
-	display.showIdle(session.state, ctx);
+	display.showIdle(driver.state, ctx);
 }
 
 /** A stronger place that sets something else in this session. */
-function outranked({ settings }: Session, key: Key, saved: unknown): readonly string[] {
+function outranked(settings: Preferences, key: Key, saved: unknown): readonly string[] {
 	const { value, source } = settings.current[key];
 	const { read, show, title } = settingOf(key);
 	return show(value) === show(read(saved) ?? value)

@@ -8,81 +8,124 @@ import {
 	type Assistant,
 	type Context,
 	DISPOSED,
-	type Events,
 	finalTextIn,
 	goesOn,
 	isInSight,
 	isRefusal,
 	orDisposed,
 } from "../host/api.ts";
-import { apply, warnOfUnknownAmounts } from "../settings/apply.ts";
-import { noted, noteOn, replied } from "../outcome/reply.ts";
-import { pauseBeforeRefusal, refusalsInARow } from "../../../core/run.ts";
-import { pause } from "../../../loop/wait.ts";
-import type { Session } from "../session.ts";
+import type { LimitsInForce } from "../settings/apply.ts";
+import type { Preferences } from "../settings/session-settings.ts";
+import type { Display } from "../ui/notices.ts";
+import type { Replies } from "../outcome/reply.ts";
+import type { Reports } from "../outcome/report.ts";
 import { canShowEntries, prepareEntries } from "../outcome/transcript.ts";
+import { pauseBeforeRefusal, refusalsInARow } from "../../../core/run.ts";
+import type { Driver } from "../../../loop/driver.ts";
+import { pause } from "../../../loop/wait.ts";
+import type { Outbox } from "./outbox.ts";
+import type { Prompts } from "./prompts.ts";
+import type { CostlyEvent, Handlers } from "./subscription.ts";
+import type { Turn } from "./turn.ts";
 
 /** Refusals in a row after which a script ends. */
 const REFUSALS_TO_GIVE_UP = 3;
 
-type Handlers = { [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
+/** The parts of a session that events of pi reach. */
+export interface HandlerParts {
+	readonly pi: Parameters<typeof canShowEntries>[0];
+	readonly driver: Driver<Context>;
+	readonly settings: Preferences;
+	readonly limits: LimitsInForce;
+	readonly display: Display;
+	readonly prompts: Prompts;
+	readonly outbox: Outbox;
+	readonly turn: Turn;
+	readonly replies: Replies;
+	readonly reports: Reports;
+	readonly course: Course;
+	/** Read at the end of every turn, in place of the setting. */
+	readonly grace: (() => unknown) | undefined;
+}
 
-export function handlersOf(session: Session): Handlers {
-	const { starting, driver } = session;
-	const showsEntries = canShowEntries(session.pi);
+/** A session's coming and going, as events of pi bring it about. */
+export interface Course {
+	/** Before the first turn of a run. */
+	beforeRun(ctx: Context): Promise<void>;
+	beginTurn(): void;
+	/** Until the next turn begins. */
+	listenTo(name: CostlyEvent): void;
+	/** Listens to the end of the turn if that can change something; after everything that can bring that about in mid-turn. */
+	awaitTurnEnd(): void;
+	/** Pi reloads its extensions. */
+	leave(ctx: Context): void;
+	/** The next instance handles this event. */
+	forward(name: string, event: unknown): Promise<unknown>;
+	shutDown(ctx: Context): Promise<void>;
+	/** Pi reports a turn once more after the end of a session has aborted its run. */
+	isAfterEnd(ctx: Context): boolean;
+	/** Ends the process, if that is ours to do: refused runs come again and again. */
+	giveUp(ctx: Context): Promise<void>;
+	/** Those who collect a member's answer from its stream read only what we add there. */
+	readonly isStreamRead: boolean;
+}
+
+export function handlersOf(parts: HandlerParts): Handlers {
+	const { driver, settings, limits, display, prompts, outbox, turn, replies, reports, course, grace } = parts;
+	const showsEntries = canShowEntries(parts.pi);
 
 	return {
 		async session_start(_event, ctx) {
-			starting.watch(ctx, () => session.state.phase.name === "asking");
+			prompts.watch(ctx, () => driver.state.phase.name === "asking");
 			if (ctx.mode !== "tui") return;
-			session.display.showsEntries = showsEntries;
+			if (showsEntries) display.entriesShown();
 			await prepareEntries(ctx);
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
 			await driver.charge(chargeOf(summaryEntry?.usage), ctx);
-			session.telling.lastOutcome = undefined;
-			const problems = session.settings.recall(ctx);
-			await apply(session, ctx);
-			if (session.display.isShowing) session.display.showIdle(session.state, ctx);
-			session.display.warnOnce(problems.join("\n"), ctx);
+			reports.forgetLastRun();
+			const problems = settings.recall(ctx);
+			await limits.apply(ctx);
+			if (display.isShowing) display.showIdle(driver.state, ctx);
+			display.warnOnce(problems.join("\n"), ctx);
 		},
 
 		async session_shutdown({ reason }, ctx) {
-			starting.stop();
+			prompts.stopWatching();
 			await driver.chargeTime(ctx);
-			if (reason === "reload") session.leave(ctx);
-			else await session.shutDown(ctx);
+			if (reason === "reload") course.leave(ctx);
+			else await course.shutDown(ctx);
 		},
 
 		model_select({ model }, ctx) {
-			warnOfUnknownAmounts(session, model, ctx);
+			limits.warnOfUnknownAmounts(model, ctx);
 		},
 
 		input(event, ctx) {
 			// A message into a running run, or while a prompt is still starting, says nothing about the next run.
 			if (event.streamingBehavior !== undefined) return undefined;
-			const isWaking = event.source === "extension" && !starting.prompt.isPersons;
+			const isWaking = event.source === "extension" && !prompts.isPersonWaiting;
 			if (isWaking && ctx.hasUI && driver.refusesNextRun()) return { action: "handled" };
-			starting.heard(event);
+			prompts.heard(event);
 			return undefined;
 		},
 
 		async before_agent_start(event, ctx) {
-			if (starting.takePrompt(event)) await session.step({ type: "prompted" }, ctx);
+			if (prompts.takePrompt(event)) await driver.step({ type: "prompted" }, ctx);
 		},
 
 		async turn_start(_event, ctx) {
-			if (session.isAfterEnd(ctx)) return ctx.abort();
-			session.newTurn();
-			if (session.state.phase.name === "idle") {
-				if (starting.takeSlashCommand()) await session.step({ type: "prompted" }, ctx);
-				if (session.state.phase.prompted) session.telling.answer = undefined;
-				await session.beforeRun(ctx);
+			if (course.isAfterEnd(ctx)) return ctx.abort();
+			course.beginTurn();
+			if (driver.state.phase.name === "idle") {
+				if (prompts.takeSlashCommand()) await driver.step({ type: "prompted" }, ctx);
+				if (driver.state.phase.prompted) reports.forgetAnswer();
+				await course.beforeRun(ctx);
 				driver.beginRun();
 			}
 			const requested = await gateTurn(ctx);
-			await driver.charge(starting.takeOwed(), ctx);
+			await driver.charge(prompts.takeOwed(), ctx);
 			return requested;
 		},
 
@@ -93,10 +136,9 @@ export function handlersOf(session: Session): Handlers {
 		},
 
 		message_update({ assistantMessageEvent: part }) {
-			if (part.type !== "text_end" || session.turn.isNoted) return;
-			session.turn.isNoted = true;
+			if (part.type !== "text_end" || !turn.takeNote()) return;
 			// Pi lets us add no part to the stream, and those who collect a member's answer from it read only these.
-			const delta = noted(session, "");
+			const delta = replies.noted("");
 			if (delta !== "") Object.assign(part, { type: "text_delta", delta });
 		},
 
@@ -111,63 +153,61 @@ export function handlersOf(session: Session): Handlers {
 			if (decision === "admit") return undefined;
 			// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
 			if (decision === "left") return { block: true, reason: RELOADED };
-			session.turn.hasRefusedCall = true;
-			return { block: true, reason: refusal(session.state) };
+			turn.callRefused();
+			return { block: true, reason: refusal(driver.state) };
 		},
 
 		tool_execution_end({ toolCallId, result }) {
 			driver.resumeClock();
-			session.turn.callEnded(toolCallId, result);
+			turn.callEnded(toolCallId, result);
 		},
 
 		async turn_end(event, ctx): Promise<TurnEndEventResult | undefined> {
 			const { message, toolResults } = event;
 			if (message.role !== "assistant" || message.stopReason === "error" || ctx.signal?.aborted) return undefined;
-			const { grace } = session.options;
-			if (grace) await session.step({ type: "grace_set", grace: session.display.use(readGrace(grace), ctx) }, ctx);
-			const isGoingOn = goesOn(event, session.turn.terminated);
+			if (grace) await driver.step({ type: "grace_set", grace: display.use(readGrace(grace), ctx) }, ctx);
+			const isGoingOn = goesOn(event, turn.terminated);
 			const concluded = finalTextIn(message) !== undefined;
-			await session.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
+			await driver.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
 			// A tool can keep to itself that a call which it made was refused.
-			const isHidden = session.turn.hasRefusedCall && !toolResults.some(isRefusal);
-			if (isHidden && isGoingOn) await session.step({ type: "message_lost" }, ctx);
-			const { mustGoOn } = session.turn;
-			const entries = session.delivery.takeEntries(isGoingOn && !isClosed(session.state));
-			return { entries: [...event.entries, ...entries], ...(mustGoOn ? { continue: true } : {}) };
+			const isHidden = turn.hasRefusedCall && !toolResults.some(isRefusal);
+			if (isHidden && isGoingOn) await driver.step({ type: "message_lost" }, ctx);
+			const entries = outbox.takeEntries(isGoingOn && !isClosed(driver.state));
+			return { entries: [...event.entries, ...entries], ...(turn.mustGoOn ? { continue: true } : {}) };
 		},
 
 		async agent_end(_event, ctx) {
-			if (ctx.signal?.aborted) await session.step({ type: "interrupted" }, ctx);
+			if (ctx.signal?.aborted) await driver.step({ type: "interrupted" }, ctx);
 		},
 
 		async agent_before_settle(_event, ctx) {
 			// Pi has given up repeating: if another extension makes it go on from here, that is a turn of its own.
-			if (!isRetrying(session.state)) await session.step({ type: "message_entered" }, ctx);
+			if (!isRetrying(driver.state)) await driver.step({ type: "message_entered" }, ctx);
 		},
 
 		session_before_compact({ reason }) {
-			return reason !== "manual" && isClosed(session.state) ? { cancel: true } : undefined;
+			return reason !== "manual" && isClosed(driver.state) ? { cancel: true } : undefined;
 		},
 
 		async session_compact(event, ctx) {
 			const amounts = chargeOf(event.compactionEntry.usage);
-			const isStarting = starting.prompt.isPersons && session.state.phase.name === "idle";
-			if (isStarting && event.reason !== "manual") starting.owe(amounts);
+			const isStarting = prompts.isPersonWaiting && driver.state.phase.name === "idle";
+			if (isStarting && event.reason !== "manual") prompts.owe(amounts);
 			else await driver.charge(amounts, ctx);
 			// A truncated answer was no failure until now; pi has taken it back and repeats the turn.
-			if (event.willRetry) await session.step({ type: "turn_failed", message: event.reason }, ctx);
-			if (!isInSight(event, ctx)) await session.step({ type: "message_lost" }, ctx);
+			if (event.willRetry) await driver.step({ type: "turn_failed", message: event.reason }, ctx);
+			if (!isInSight(event, ctx)) await driver.step({ type: "message_lost" }, ctx);
 		},
 
 		cache_warming_decision() {
-			return isClosed(session.state) ? { action: "stop" } : undefined;
+			return isClosed(driver.state) ? { action: "stop" } : undefined;
 		},
 
 		async agent_settled(_event, settled) {
 			const ctx = orDisposed(settled);
-			await driver.settle(ctx, ctx === DISPOSED || !session.turn.isOver);
-			if (session.state.phase.name === "idle" && session.state.phase.refusedSinceStop !== undefined)
-				starting.forgetSlashCommand();
+			await driver.settle(ctx, ctx === DISPOSED || !turn.isOver);
+			if (driver.state.phase.name === "idle" && driver.state.phase.refusedSinceStop !== undefined)
+				prompts.forgetSlashCommand();
 		},
 
 		ui_prompt_start() {
@@ -181,38 +221,44 @@ export function handlersOf(session: Session): Handlers {
 
 	async function gateTurn(ctx: Context) {
 		const decision = await driver.request({ type: "turn_requested" }, ctx);
-		if (decision === "left") return await session.handover.forward("turn_start", undefined);
+		if (decision === "left") return await course.forward("turn_start", undefined);
 		if (decision !== "admit") {
-			session.turn.isRefused = true;
+			turn.refused();
 			return await refuseTurn(ctx);
 		}
-		session.turn.isNew = !isRetrying(session.state);
-		session.delivery.inject();
-		if (!session.role.ownsProcess && noteOn(session) !== undefined) session.listenTo("message_update");
+		turn.admitted(isRetrying(driver.state));
+		outbox.inject();
+		if (course.isStreamRead && replies.note !== undefined) course.listenTo("message_update");
 		return undefined;
 	}
 
 	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
 	async function refuseTurn(ctx: Context) {
-		const { state, options } = session;
-		if (refusalsInARow(state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await options.giveUp?.(session, ctx);
-		await pause(pauseBeforeRefusal(session.state), [ctx.signal, driver.endSignal]);
+		if (refusalsInARow(driver.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await course.giveUp(ctx);
+		await pause(pauseBeforeRefusal(driver.state), [ctx.signal, driver.endSignal]);
 		// A reload ended the pause.
-		if (driver.hasLeft) return await session.handover.forward("turn_start", undefined);
+		if (driver.hasLeft) return await course.forward("turn_start", undefined);
 		driver.abort(ctx);
 		return undefined;
 	}
 
 	async function entered(ctx: Context) {
-		const isRetry = isRetrying(session.state);
-		if (isRetry && session.turn.hasReply) return;
-		await session.step({ type: "message_entered" }, ctx);
+		const isRetry = isRetrying(driver.state);
+		if (isRetry && turn.hasReply) return;
+		await driver.step({ type: "message_entered" }, ctx);
 		// Pi starts a turn before the messages that the turn is about.
 		if (isRetry) await gateTurn(ctx);
 	}
 
 	async function ended(message: Assistant, ctx: Context) {
 		await driver.charge(chargeOf(message.usage), ctx, message.stopReason !== "error");
-		return await replied(session, message, ctx);
+		turn.replied(message);
+		const { stopReason, errorMessage } = message;
+		if (stopReason === "aborted") await driver.step({ type: "interrupted" }, ctx);
+		else if (stopReason === "error")
+			await driver.step({ type: "turn_failed", message: errorMessage ?? stopReason }, ctx);
+		else course.awaitTurnEnd();
+		const replacement = replies.replacementOf(message, turn.isRefused, ctx);
+		return replacement && { message: replacement };
 	}
 }

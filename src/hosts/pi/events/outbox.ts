@@ -8,13 +8,13 @@ type Message = ReturnType<typeof messageOf>;
 
 /** Messages on their way. */
 export interface Messages {
-	/** Written, on no way yet. */
+	/** Queued; not yet attached to a request. */
 	readonly posted: readonly Message[];
 	/** In every request of this turn, but not in the transcript. */
 	readonly injected: readonly Message[];
 }
 
-export class Delivery {
+export class Outbox {
 	readonly #pi: Pick<Pi, "on">;
 	#posted: Message[] = [];
 	#injected: readonly Message[] = [];

@@ -1,16 +1,36 @@
 /** Makes a session listen to pi, and registers the command. */
 import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
 import { brokenText } from "../../../core/outcome.ts";
-import { NOT_RUN, refusal } from "../../../core/to-model.ts";
-import { guardOf, isFirstLoaded } from "../lifecycle/guard.ts";
+import { NOT_RUN } from "../../../core/to-model.ts";
+import { type Guard, guardOf, isFirstLoaded } from "../lifecycle/guard.ts";
 import { DESCRIPTION } from "../command/command.ts";
-import { handlersOf } from "./handlers.ts";
 import { expectHeirs } from "../lifecycle/handover.ts";
-import { type Context, DISPOSED, NAME, orDisposed, type Pi } from "../host/api.ts";
-import type { Session } from "../session.ts";
+import { type Context, DISPOSED, type Events, NAME, orDisposed, type Pi } from "../host/api.ts";
 import { complete } from "../command/grammar.ts";
 
+export type Handlers = { readonly [E in keyof Events]: (event: Events[E], ctx: Context) => unknown };
+
 type Handler = (event: unknown, ctx: Context) => unknown;
+
+/** A session as its events meet it. */
+export interface Subscriber extends Guard {
+	readonly hasBegun: boolean;
+	/** At the first event, of any type; `reason`: that of `session_start`, if it is the first. */
+	begin(ctx: Context, reason?: string): Promise<void>;
+	/** `off`: another copy guards the session. `unable`: the limits cannot be enforced, so every run is aborted. */
+	readonly duty: "guard" | "off" | "unable";
+	/** Why it is `unable`. */
+	readonly whyNot: string | undefined;
+	/** A handler threw, so the run stops. `isTurn`: the handler of `turn_start`, so the run may not have begun yet. */
+	fail(error: unknown, isTurn: boolean): void;
+	/** The reason that the model reads for a call that is refused. */
+	refusal(): string;
+	/** Tells whoever is there that the breaker broke before the session had begun. */
+	warn(message: string, ctx: Context): void;
+	/** Another instance has taken over. */
+	readonly hasLeft: boolean;
+	forward(name: string, event: unknown): Promise<unknown>;
+}
 
 /**
  * By event: the answer that keeps a session that was disposed of from running. Pi goes on prompting it, but tells us
@@ -27,21 +47,24 @@ const COSTLY: ReadonlySet<string> = new Set<CostlyEvent>(["turn_end", "message_u
 
 /** Makes a session listen to pi. A handler that throws stops the run. */
 export class Subscription {
-	readonly #session: Session;
+	readonly #session: Subscriber;
 	readonly #pi: Pi;
 	readonly #handlers: Readonly<Record<string, Handler>>;
 	readonly #loading: ReturnType<typeof isFirstLoaded>;
 	/** In this turn, by event: ends listening to it. */
 	readonly #costly = new Map<CostlyEvent, () => void>();
 
-	constructor(session: Session) {
+	/** `loadedFirst` is called if this copy is the first that its loader runs. */
+	constructor(pi: Pi, session: Subscriber, handlers: Handlers, loadedFirst: (() => void) | undefined) {
 		this.#session = session;
-		this.#pi = session.pi;
-		this.#handlers = handlersOf(session) as unknown as Record<string, Handler>;
-		this.#loading = isFirstLoaded(session.pi, session.rank);
+		this.#pi = pi;
+		this.#handlers = handlers as unknown as Record<string, Handler>;
+		this.#loading = isFirstLoaded(pi, session.rank);
 		expectHeirs();
 		for (const name of Object.keys(this.#handlers)) if (!COSTLY.has(name)) this.#listen(name);
-		if (this.#loading.isFirst) this.#register();
+		if (!this.#loading.isFirst) return;
+		loadedFirst?.();
+		this.#registerCommand();
 	}
 
 	get isFirst(): boolean {
@@ -89,31 +112,30 @@ export class Subscription {
 	#failed(error: unknown, name: string, event: unknown, ctx: Context): unknown {
 		const session = this.#session;
 		// Reloaded meanwhile, so that its context only throws; the gate has not decided yet.
-		if (session.handover.hasLeft && name === "turn_start") return session.handover.forward(name, event);
+		if (session.hasLeft && name === "turn_start") return session.forward(name, event);
 		// Disposed of meanwhile.
 		if (orDisposed(ctx) === DISPOSED) return DEAD_END[name];
 		session.fail(error, name === "turn_start");
-		if (name === "tool_call") return { block: true, reason: refusal(session.state) };
+		if (name === "tool_call") return { block: true, reason: session.refusal() };
 		ctx.abort();
 		// A session that has not begun reports no end of a run.
-		if (!session.hasBegun) session.display.warnOnce(brokenText({ message: String(error) }), ctx);
+		if (!session.hasBegun) session.warn(brokenText({ message: String(error) }), ctx);
 		return undefined;
 	}
 
 	#listen(name: string): () => void {
 		const on = this.#pi.on as (name: string, handler: (event: unknown, ctx: Context) => unknown) => () => void;
-		const { handover } = this.#session;
+		const session = this.#session;
 		return on.call(this.#pi, name, (event, ctx) => {
-			if (!handover.hasLeft) return this.receive(name, event, ctx);
+			if (!session.hasLeft) return this.receive(name, event, ctx);
 			// The next instance is told of its own end, and a second reload ends this one no more.
-			return name === "session_shutdown" ? undefined : handover.forward(name, event);
+			return name === "session_shutdown" ? undefined : session.forward(name, event);
 		});
 	}
 
-	/** Registers flags and the command, once for all copies of the extension that pi loads. */
-	#register(): void {
+	/** Once for all copies of the extension that pi loads. */
+	#registerCommand(): void {
 		const session = this.#session;
-		session.options.loadedFirst?.();
 		this.#pi.registerCommand(NAME, {
 			description: DESCRIPTION,
 			getArgumentCompletions: complete,

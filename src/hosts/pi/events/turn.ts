@@ -1,36 +1,107 @@
-/** The facts about one turn; made new at every turn's start. */
+/** The turn under way. */
 import type { Assistant } from "../host/api.ts";
 
-export class Turn {
-	/** Calls whose tool asked pi to end the run. */
-	readonly terminated = new Set<string>();
-	/** The gate admitted this turn, which repeats no other. */
-	isNew = false;
-	/** The gate refused this turn. */
-	isRefused = false;
-	/** A call of this turn was refused. */
-	hasRefusedCall = false;
-	/** Another turn is due, although the model called no tool. */
-	mustGoOn = false;
-	/** The text that is streamed has its note. */
-	isNoted = false;
+/** Plain data, because the instance that takes them over may be of another version. */
+export interface TurnFacts {
+	/** The gate's word on this turn; `repeated`: it repeats a failed one. */
+	readonly admission?: "new" | "repeated" | "refused";
 	/** The model's message has arrived. */
-	hasReply = false;
-	readonly #running = new Set<string>();
+	readonly hasReply?: boolean;
+	/** Calls that have not ended yet. */
+	readonly running?: readonly string[];
+	/** Calls whose tool asked pi to end the run. */
+	readonly terminated?: readonly string[];
+	readonly hasRefusedCall?: boolean;
+	readonly mustGoOn?: boolean;
+	/** The text that is streamed has its note. */
+	readonly isNoted?: boolean;
+}
+
+export class Turn {
+	#facts: TurnFacts = {};
+
+	begin(): void {
+		this.#facts = {};
+	}
+
+	get facts(): TurnFacts {
+		return this.#facts;
+	}
+
+	/** Goes on with a turn that another instance has begun. */
+	takeOver(facts: TurnFacts): void {
+		this.#facts = facts;
+	}
+
+	admitted(isRetry: boolean): void {
+		this.#note({ admission: isRetry ? "repeated" : "new" });
+	}
+
+	refused(): void {
+		this.#note({ admission: "refused" });
+	}
+
+	callRefused(): void {
+		this.#note({ hasRefusedCall: true });
+	}
+
+	/** Another turn is due, although the model called no tool. */
+	demandAnother(): void {
+		this.#note({ mustGoOn: true });
+	}
 
 	replied({ content, stopReason }: Assistant): void {
-		this.hasReply = true;
-		if (stopReason !== "toolUse") return;
-		for (const part of content) if (part.type === "toolCall") this.#running.add(part.id);
+		const calls = content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []));
+		this.#note({ hasReply: true, running: stopReason === "toolUse" ? calls : [] });
 	}
 
 	callEnded(id: string, result: unknown): void {
-		this.#running.delete(id);
-		if ((result as { terminate?: unknown } | undefined)?.terminate === true) this.terminated.add(id);
+		const { running = [], terminated = [] } = this.#facts;
+		const isEnd = (result as { terminate?: unknown } | undefined)?.terminate === true;
+		this.#note({
+			running: running.filter((other) => other !== id),
+			terminated: isEnd ? [...terminated, id] : terminated,
+		});
+	}
+
+	/** True once in a turn: the text that is streamed gets its note now. */
+	takeNote(): boolean {
+		const isDue = this.#facts.isNoted !== true;
+		this.#note({ isNoted: true });
+		return isDue;
+	}
+
+	get isRefused(): boolean {
+		return this.#facts.admission === "refused";
+	}
+
+	get hasReply(): boolean {
+		return this.#facts.hasReply === true;
+	}
+
+	get hasRefusedCall(): boolean {
+		return this.#facts.hasRefusedCall === true;
+	}
+
+	get mustGoOn(): boolean {
+		return this.#facts.mustGoOn === true;
+	}
+
+	get terminated(): readonly string[] {
+		return this.#facts.terminated ?? [];
+	}
+
+	/** The turn was counted and no reply of it stands in the session. */
+	get isUnanswered(): boolean {
+		return this.#facts.admission === "new" && !this.hasReply;
 	}
 
 	/** False if the session ended before the reply, or before one of its calls ended. */
 	get isOver(): boolean {
-		return this.hasReply && this.#running.size === 0;
+		return this.hasReply && (this.#facts.running ?? []).length === 0;
+	}
+
+	#note(facts: TurnFacts): void {
+		this.#facts = { ...this.#facts, ...facts };
 	}
 }

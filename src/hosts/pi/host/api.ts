@@ -121,9 +121,9 @@ export function orDisposed(ctx: Context): Context {
 }
 
 /** True if pi will request another turn after this one, as far as it can tell; the gate at the turn's start sees the rest. */
-export function goesOn(event: TurnEndEvent, terminated: ReadonlySet<string>): boolean {
+export function goesOn(event: TurnEndEvent, terminated: readonly string[]): boolean {
 	const { toolResults, context } = event;
-	const hasResults = toolResults.some(({ toolCallId }) => !terminated.has(toolCallId));
+	const hasResults = toolResults.some(({ toolCallId }) => !terminated.includes(toolCallId));
 	return hasResults || context.pendingMessages.length > 0 || event.continue;
 }
 

@@ -1,15 +1,13 @@
 /** The memory that all instances and copies of the extension in one process share: pi loads each of them anew. */
 import type { Values } from "../../../settings/places.ts";
-import type { Guard } from "../lifecycle/guard.ts";
-import type { Legacy } from "../lifecycle/handover.ts";
 
 interface Shared {
-	/** The guard of each session, by its session manager. */
-	readonly guards: WeakMap<object, Guard>;
+	/** By session manager: the guard of each session (lifecycle/guard.ts). */
+	readonly guards: WeakMap<object, unknown>;
 	/** The session manager of the session to which this process belongs. */
 	owner: object | undefined;
-	/** By session id: left by an instance that was reloaded. */
-	readonly legacies: Map<string, Legacy>;
+	/** By session id: left by an instance that was reloaded (lifecycle/handover.ts). */
+	readonly legacies: Map<string, unknown>;
 	/** By entry of a session and its values, for entries that a command of this process wrote: the values it had set itself. */
 	readonly commands: Map<string, Values>;
 	/** By place: the limits that were last read there. */

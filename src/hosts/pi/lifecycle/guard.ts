@@ -15,12 +15,14 @@ export interface Guard {
 	command(args: string, ctx: Context): Promise<void>;
 }
 
+const guards = shared.guards as WeakMap<object, Guard>;
+
 const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
 const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
 
 /** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us silently. */
 export function claim(session: object, guard: Guard): string | undefined {
-	const present = shared.guards.get(session);
+	const present = guards.get(session);
 	if (present !== undefined && present !== guard) {
 		if (present.rank === "program" && guard.rank === "installed") return "";
 		if (present.rank === guard.rank && guard.rank === "program") return TWO_LIMITS;
@@ -28,17 +30,17 @@ export function claim(session: object, guard: Guard): string | undefined {
 		if (present.rank === guard.rank && !guard.isFirst) return LOADED_TWICE;
 		present.standAside();
 	}
-	shared.guards.set(session, guard);
+	guards.set(session, guard);
 	return undefined;
 }
 
 /** To be called by its guard: other copies handle no events. */
 export function release(session: object): void {
-	shared.guards.delete(session);
+	guards.delete(session);
 }
 
 export function guardOf(session: object): Guard | undefined {
-	return shared.guards.get(session);
+	return guards.get(session);
 }
 
 const LOADING = "turn-limit:loading";

@@ -1,14 +1,7 @@
 /** Passes a session from an instance of the extension to the next one when pi reloads its extensions in mid-run. */
 import type { Event } from "../../../core/protocol.ts";
-import type { State } from "../../../core/state.ts";
 import type { Rank } from "./guard.ts";
-import type { Messages } from "../events/outbox.ts";
 import { shared } from "../host/process.ts";
-import type { Session } from "../session.ts";
-import type { Shares } from "../../../loop/sharing/reservation.ts";
-import type { Prompt } from "../events/prompts.ts";
-import type { Telling } from "../outcome/telling.ts";
-import type { Turn } from "../events/turn.ts";
 
 /** The next instance, for what reaches one that no longer guards the session. */
 interface Successor {
@@ -18,37 +11,25 @@ interface Successor {
 	step(event: Event): Promise<void> | undefined;
 }
 
-/** The part of a session that the next instance takes over. */
-interface Heritage {
+/** Of an instance that was reloaded, until the next one takes it. `H`: the part of a session that is handed over. */
+export type Legacy<H> = H & {
 	/** An installed copy does not take over from a program's. */
 	readonly rank: Rank;
-	readonly state: State;
-	/** Its holds in the ledger included. */
-	readonly shares: Shares | undefined;
-	readonly turn: Turn;
-	readonly telling: Telling;
-	readonly prompt: Prompt;
-	/** False while a dialog is open. */
-	readonly isWorking: boolean;
-	/** On their way to the model. */
-	readonly messages: Messages;
-}
-
-/** The heritage, until the next instance takes it. */
-export interface Legacy extends Heritage {
 	/** What still reaches the old instance goes on with the new one. */
 	succeed(successor: Successor): void;
 	/** Waits longer, because a copy is being loaded, and others may keep it from beginning. */
 	expectHeir(): void;
-}
+};
+
+const legacies = shared.legacies as Map<string, Legacy<unknown>>;
 
 /** An instance that was reloaded keeps a run waiting for so long where pi loads no other: the person may have removed us. */
 const PATIENCE_MS = 10_000;
 
-/** And for so long where pi loads another. Others may keep that one from beginning until the run ends, so the wait ends too. */
+/** How long to wait once pi is loading a successor. Bounded, because another extension can delay it until the run ends. */
 const HEIR_PATIENCE_MS = 60_000;
 
-export class Handover {
+export class Handover<H extends object> {
 	#successor: Promise<Successor | undefined> | undefined;
 
 	/** Pi has reloaded its extensions: this instance decides nothing any more. */
@@ -56,10 +37,8 @@ export class Handover {
 		return this.#successor !== undefined;
 	}
 
-	/** Leaves it to the next instance; `done` is called when it takes over, or when it does not come. */
-	leave(sessionId: string, heritage: Heritage, done: () => void): void {
-		const { phase, ...state } = heritage.state;
-		const kept: State = { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase };
+	/** Leaves it to the next instance. `isRunning`: a run waits for it. `done` is called when it takes over, or does not come. */
+	leave(sessionId: string, rank: Rank, heritage: H, isRunning: boolean, done: () => void): void {
 		this.#successor = new Promise((resolve) => {
 			const succeed = (successor: Successor | undefined): void => {
 				clearTimeout(waiting);
@@ -67,18 +46,17 @@ export class Handover {
 				resolve(successor);
 			};
 			const giveUp = (): void => {
-				if (shared.legacies.get(sessionId) === legacy) shared.legacies.delete(sessionId);
+				if (legacies.get(sessionId) === legacy) legacies.delete(sessionId);
 				succeed(undefined);
 			};
 			let waiting: NodeJS.Timeout | undefined;
 			const wait = (ms: number): void => {
 				clearTimeout(waiting);
 				waiting = setTimeout(giveUp, ms);
-				// No run waits.
-				if (phase.name === "idle") waiting.unref();
+				if (!isRunning) waiting.unref();
 			};
-			const legacy: Legacy = { ...heritage, state: kept, succeed, expectHeir: () => wait(HEIR_PATIENCE_MS) };
-			shared.legacies.set(sessionId, legacy);
+			const legacy: Legacy<H> = { ...heritage, rank, succeed, expectHeir: () => wait(HEIR_PATIENCE_MS) };
+			legacies.set(sessionId, legacy);
 			wait(PATIENCE_MS);
 		});
 	}
@@ -92,41 +70,17 @@ export class Handover {
 	async step(event: Event): Promise<void> {
 		await (await this.#successor)?.step(event);
 	}
-}
 
-export function heritageOf(session: Session): Heritage {
-	const { rank, state, turn, telling, starting, delivery, driver, handover } = session;
-	const messages = delivery.giveAway();
-	const { isWorking } = driver.leave((event) => handover.step(event));
-	return {
-		rank,
-		state,
-		shares: session.shared.giveAway(),
-		turn,
-		telling,
-		prompt: starting.prompt,
-		messages,
-		isWorking,
-	};
-}
-
-export function takeOver(session: Session, legacy: Legacy): void {
-	session.shared.takeOver(legacy.shares);
-	session.turn = legacy.turn;
-	session.telling = legacy.telling;
-	session.starting.prompt = legacy.prompt;
-	session.delivery.takeOver(legacy.messages);
+	/** Takes what the last instance has left of this session. */
+	take(sessionId: string, rank: Rank): Legacy<H> | undefined {
+		const legacy = legacies.get(sessionId) as Legacy<H> | undefined;
+		if (legacy?.rank !== rank) return undefined;
+		legacies.delete(sessionId);
+		return legacy;
+	}
 }
 
 /** An instance is being loaded, for one of the sessions that wait. */
 export function expectHeirs(): void {
-	for (const legacy of shared.legacies.values()) legacy.expectHeir();
-}
-
-/** Takes what the last instance has left of this session. */
-export function takeLegacy(sessionId: string, rank: Rank): Legacy | undefined {
-	const legacy = shared.legacies.get(sessionId);
-	if (legacy?.rank !== rank) return undefined;
-	shared.legacies.delete(sessionId);
-	return legacy;
+	for (const legacy of legacies.values()) legacy.expectHeir();
 }

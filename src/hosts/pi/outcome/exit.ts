@@ -3,9 +3,7 @@ import { writeSync } from "node:fs";
 import { isBroken, PREFIX, stoppedByLimit } from "../../../core/outcome.ts";
 import type { Assistant, Context } from "../host/api.ts";
 import { shared } from "../host/process.ts";
-import { noted } from "./reply.ts";
 import type { Report } from "./report.ts";
-import type { Session } from "../session.ts";
 import type { Role } from "../lifecycle/role.ts";
 
 /** A limit stopped a run; the code that another agent CLI uses for its turn limit. */
@@ -68,14 +66,9 @@ function exitWith(code: number): void {
 }
 
 /** An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is a success. */
-export async function giveUp(session: Session, ctx: Context): Promise<void> {
-	const { role, telling } = session;
-	const { mode } = ctx;
-	if (!role.ownsProcess) return;
-	const answer = telling.answer === undefined ? undefined : noted(session, telling.answer);
-	await session.step({ type: "shut_down" }, ctx);
+export function giveUp(answer: string | undefined, { mode }: Context, { isMember }: Role): void {
 	if (mode === "print" && answer !== undefined) write(`${answer}\n`);
-	process.exit(role.isMember && answer !== undefined ? 0 : STOPPED);
+	process.exit(isMember && answer !== undefined ? 0 : STOPPED);
 }
 
 /** Writes all of it to standard output, or as much as is read. A pipe takes what fits, and has to be read before it takes more. */

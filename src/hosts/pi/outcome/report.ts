@@ -1,15 +1,18 @@
-/** Reports the end of a run: event, entry, notification, callback. */
-import { kindOf, scopeOf } from "../../../core/meters.ts";
+/** Reports the end of a run, once per run: event, entry, notification, callback. */
+import { isShared, kindOf, type MeterId, scopeOf } from "../../../core/meters.ts";
 import {
 	brokenText,
 	isBroken,
 	limitActed,
+	line,
 	type Outcome,
+	PREFIX,
 	publish,
 	stoppedByLimit,
 	type Trip,
 } from "../../../core/outcome.ts";
-import type { Context, Pi } from "../host/api.ts";
+import type { State } from "../../../core/state.ts";
+import { type Context, DISPOSED, type Pi } from "../host/api.ts";
 
 /** On `pi.events`: every outcome, as an `Outcome`. */
 export const OUTCOME_EVENT = "turn-limit:outcome";
@@ -29,6 +32,138 @@ export interface Report {
 	readonly wasQueued: boolean;
 	/** Somebody could be asked. */
 	readonly attended: boolean;
+}
+
+/** The surroundings of a session's reports. */
+export interface ReportParts {
+	readonly pi: Pick<Pi, "events" | "appendEntry">;
+	/** The place of a meter's limit. */
+	readonly sourceOf: (id: MeterId) => string;
+	readonly isMember: () => boolean;
+	/** The transcript shows the record. */
+	readonly isRecordShown: () => boolean;
+	readonly onReport: (report: Report, ctx: Context) => void;
+}
+
+/** The facts about a session's runs that their reports need; plain data, because another instance may take them over. */
+export interface ReportFacts {
+	/** The model's last answer; kept until the next prompt, whatever runs in between. */
+	readonly answer?: string | undefined;
+	/** The line about the last run that was not refused, and its outcome. */
+	readonly lastLine?: string | undefined;
+	readonly lastOutcome?: Outcome | undefined;
+	/** The line about our stop, if the last message carries it. */
+	readonly shownLine?: string | undefined;
+	/** The last message repeats the model's answer. */
+	readonly isAnswerShown?: boolean;
+	/** Messages were waiting when the run was stopped. */
+	readonly wasQueued?: boolean;
+}
+
+/** The reports of one session. */
+export class Reports {
+	readonly #parts: ReportParts;
+	#facts: ReportFacts = {};
+
+	constructor(parts: ReportParts) {
+		this.#parts = parts;
+	}
+
+	get facts(): ReportFacts {
+		return this.#facts;
+	}
+
+	/** Goes on where another instance has left. */
+	takeOver(facts: ReportFacts): void {
+		this.#facts = facts;
+	}
+
+	get answer(): string | undefined {
+		return this.#facts.answer;
+	}
+
+	get lastLine(): string | undefined {
+		return this.#facts.lastLine;
+	}
+
+	get lastOutcome(): Outcome | undefined {
+		return this.#facts.lastOutcome;
+	}
+
+	answered(text: string): void {
+		this.#note({ answer: text });
+	}
+
+	/** A person's prompt begins a run: what was answered before belongs to another one. */
+	forgetAnswer(): void {
+		this.#note({ answer: undefined });
+	}
+
+	/** The person went to another branch of the session. */
+	forgetLastRun(): void {
+		this.#note({ lastOutcome: undefined });
+	}
+
+	/** The last message carries this line. */
+	lineShown(line: string): void {
+		this.#note({ shownLine: line });
+	}
+
+	/** The last message repeats the model's answer. */
+	answerShown(): void {
+		this.#note({ isAnswerShown: true });
+	}
+
+	messagesWaited(): void {
+		this.#note({ wasQueued: true });
+	}
+
+	/** The line about an outcome, with the place of the limit that acted. */
+	lineAbout(outcome: Outcome): string | undefined {
+		const { isMember, sourceOf } = this.#parts;
+		const isAboutMember = isMember() && this.#facts.answer === undefined && stoppedByLimit(outcome);
+		return isAboutMember ? memberLine(outcome) : line(outcome, sourceOf);
+	}
+
+	/** The run is over. `isRepeated`: one like it was refused and reported just before. */
+	runEnded(outcome: Outcome, isRepeated: boolean, state: State, ctx: Context): void {
+		try {
+			if (!isRepeated) this.#tell(outcome, state, ctx);
+		} finally {
+			this.#note({ shownLine: undefined, isAnswerShown: false, wasQueued: false });
+		}
+	}
+
+	#tell(outcome: Outcome, { phase, attended }: State, ctx: Context): void {
+		const { pi, isRecordShown, onReport } = this.#parts;
+		const { shownLine, isAnswerShown = false } = this.#facts;
+		const isRefused = phase.name === "idle" && (phase.refusedSinceStop ?? 0) > 0;
+		// Runs that are refused after the stop get no line, because the line about the stop holds for them too.
+		// The line that was shown, because a new one would have a later time.
+		if (!isRefused) this.#note({ lastLine: shownLine ?? this.lineAbout(outcome), lastOutcome: outcome });
+		const made: Report = {
+			outcome,
+			line: isRefused ? undefined : this.#facts.lastLine,
+			isInTranscript: shownLine !== undefined,
+			isAnswered: isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up",
+			// In the terminal the abort has put queued messages back into the editor.
+			wasQueued: this.#facts.wasQueued === true && ctx.mode !== "tui",
+			attended,
+		};
+		if (ctx === DISPOSED) onReport({ ...made, outcome: publish(outcome) }, ctx);
+		else report(pi, made, (told) => onReport(told, ctx), ctx, isRecordShown());
+	}
+
+	#note(facts: ReportFacts): void {
+		this.#facts = { ...this.#facts, ...facts };
+	}
+}
+
+/** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */
+function memberLine({ meter }: Trip): string {
+	const { many, title } = kindOf(meter);
+	const limit = isShared(meter) ? title.toLowerCase() : `limit of ${many}`;
+	return `${PREFIX} the ${limit} stopped this subagent before it gave an answer.`;
 }
 
 /** One event, at most one record and one notification; a failure of one does not prevent the others. */

@@ -4,12 +4,14 @@ import type { Policy } from "../../../core/limit.ts";
 import { amount } from "../../../core/amount.ts";
 import { kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../../../core/meters.ts";
 import { create, type State } from "../../../core/state.ts";
+import type { Driver } from "../../../loop/driver.ts";
+import type { Agents } from "../../../loop/sharing/membership.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
 import { KEY_OF } from "../../../settings/settings.ts";
-import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
 import { type Context, NAME } from "../host/api.ts";
-import type { Session } from "../session.ts";
-import type { Agents } from "../../../loop/sharing/membership.ts";
+import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
+import type { Display } from "../ui/notices.ts";
+import type { Preferences } from "./session-settings.ts";
 
 export type Policies = Partial<PerMeter<Policy>>;
 
@@ -28,54 +30,69 @@ export function initialState(
 	return create({ attended, isMember, limits, grace: settings.grace.value, exempt: settings.repeatsExcept.value });
 }
 
-/** A breaker for a session that may have spent something before. */
-export function resumedState({ settings, options, role }: Session, attended: boolean, ctx: Context): State {
-	const used = spentIn(ctx.sessionManager.getEntries());
-	const state = initialState(settings.current, options.policies, attended, role.isMember);
-	return transition(state, { type: "counted", used })[0];
-}
+/** The settings of one session, and the breaker that follows them. */
+export class LimitsInForce {
+	readonly #settings: Preferences;
+	readonly #driver: Driver<Context>;
+	readonly #display: Display;
+	readonly #policies: Policies | undefined;
 
-/** By events, so that the core's rules for a change apply. */
-export async function apply(session: Session, ctx: Context): Promise<void> {
-	const { meters, grace, exempt } = initialState(
-		session.settings.current,
-		session.options.policies,
-		session.state.attended,
-	);
-	for (const meter of METER_IDS) {
-		const { max, policy } = meters[meter].limit;
-		const now = session.state.meters[meter].limit;
-		if (now.max !== max) await session.step({ type: "limit_set", meter, max }, ctx);
-		if (now.policy !== policy) await session.step({ type: "policy_set", meter, policy }, ctx);
+	constructor(settings: Preferences, driver: Driver<Context>, display: Display, policies: Policies | undefined) {
+		this.#settings = settings;
+		this.#driver = driver;
+		this.#display = display;
+		this.#policies = policies;
 	}
-	await session.step({ type: "grace_set", grace }, ctx);
-	await session.step({ type: "exempt_set", exempt }, ctx);
-	await readShared(session, ctx);
-	warnOfUnknownAmounts(session, ctx.model, ctx);
-}
 
-/** Reads what is shared. Reports a fault and changes nothing; the next gate meets it. `isAsked`: by a person, who can wait. */
-export async function readShared(
-	{ driver, display }: Pick<Session, "driver" | "display">,
-	ctx: Context,
-	isAsked = false,
-): Promise<Agents | undefined> {
-	try {
-		return await driver.readShared(ctx, isAsked);
-	} catch (error) {
-		display.warnOnce(`The shared budget cannot be read: ${(error as Error).message}`, ctx);
-		return undefined;
+	/** The state of a session that may have spent something before. */
+	resumedState(attended: boolean, isMember: boolean, { sessionManager }: Context): State {
+		const state = initialState(this.#settings.current, this.#policies, attended, isMember);
+		return transition(state, { type: "counted", used: spentIn(sessionManager.getEntries()) })[0];
 	}
-}
 
-/** Warns once per model of a limit on an amount that pi does not report for it. */
-export function warnOfUnknownAmounts(session: Session, model: Context["model"], ctx: Context): void {
-	if (model === undefined) return;
-	const charges: Partial<Record<string, Charge>> = CHARGES;
-	for (const id of METER_IDS) {
-		const { max } = session.state.meters[id].limit;
-		const why = max === "unlimited" ? undefined : charges[kindOf(id).of]?.unknownFor?.(model);
-		if (why !== undefined) session.display.warnOnce(unknownText(id, max, `${model.id} ${why}`), ctx);
+	/** By events, so that the core's rules for a change apply. */
+	async apply(ctx: Context): Promise<void> {
+		const driver = this.#driver;
+		const wanted = initialState(this.#settings.current, this.#policies, driver.state.attended);
+		for (const meter of METER_IDS) {
+			const { max, policy } = wanted.meters[meter].limit;
+			const now = driver.state.meters[meter].limit;
+			if (now.max !== max) await driver.step({ type: "limit_set", meter, max }, ctx);
+			if (now.policy !== policy) await driver.step({ type: "policy_set", meter, policy }, ctx);
+		}
+		await driver.step({ type: "grace_set", grace: wanted.grace }, ctx);
+		await driver.step({ type: "exempt_set", exempt: wanted.exempt }, ctx);
+		await this.readShared(ctx);
+		this.warnOfUnknownAmounts(ctx.model, ctx);
+	}
+
+	/** A person may have come or gone: other defaults apply. */
+	async attend(attended: boolean, ctx: Context): Promise<void> {
+		if (this.#driver.state.attended === attended) return;
+		this.#settings.attend(attended);
+		await this.#driver.step({ type: "attended_set", attended }, ctx);
+		await this.apply(ctx);
+	}
+
+	/** Reads what is shared. Reports a fault and changes nothing; the next gate meets it. `isAsked`: by a person, who can wait. */
+	async readShared(ctx: Context, isAsked = false): Promise<Agents | undefined> {
+		try {
+			return await this.#driver.readShared(ctx, isAsked);
+		} catch (error) {
+			this.#display.warnOnce(`The shared budget cannot be read: ${(error as Error).message}`, ctx);
+			return undefined;
+		}
+	}
+
+	/** Warns once per model of a limit on an amount that pi does not report for it. */
+	warnOfUnknownAmounts(model: Context["model"], ctx: Context): void {
+		if (model === undefined) return;
+		const charges: Partial<Record<string, Charge>> = CHARGES;
+		for (const id of METER_IDS) {
+			const { max } = this.#driver.state.meters[id].limit;
+			const why = max === "unlimited" ? undefined : charges[kindOf(id).of]?.unknownFor?.(model);
+			if (why !== undefined) this.#display.warnOnce(unknownText(id, max, `${model.id} ${why}`), ctx);
+		}
 	}
 }
 

@@ -5,7 +5,7 @@ import { fromMemory, remember, type Values } from "../../../settings/places.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../../../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../../../settings/settings.ts";
 import { type Context, NAME, type Pi } from "../host/api.ts";
-import type { Options } from "../options.ts";
+import type { Rank } from "../lifecycle/guard.ts";
 import { shared } from "../host/process.ts";
 import type { Tree } from "../../../loop/sharing/shared-limits.ts";
 
@@ -21,7 +21,16 @@ export interface Surroundings {
 
 type RootLimits = Pick<Tree, "limits" | "overruled">;
 
-type Origin = Pick<Options, "places" | "rank" | "surroundings" | "budget">;
+/** Where the settings of a session come from. */
+export interface SettingsOptions {
+	readonly rank: Rank;
+	/** The places of settings, strongest first, until a session has started. */
+	readonly places: readonly Place[];
+	/** The places once a session has started; the same if not given. */
+	readonly surroundings?: (ctx: Context) => Surroundings;
+	/** The budget of a fleet, if there are no surroundings to read it from. */
+	readonly budget?: BudgetFound | undefined;
+}
 
 const COMMAND = `/${NAME}`;
 
@@ -40,7 +49,10 @@ export class Preferences {
 	#recalled: Values = {};
 
 	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
-	constructor(pi: Pick<Pi, "appendEntry">, { places, rank, surroundings = () => this.#around, budget }: Origin) {
+	constructor(
+		pi: Pick<Pi, "appendEntry">,
+		{ places, rank, surroundings = () => this.#around, budget }: SettingsOptions,
+	) {
 		this.#pi = pi;
 		this.#isEmbedded = rank === "program";
 		this.#surroundings = surroundings;

@@ -9,13 +9,21 @@ export class Display {
 	readonly #columns: () => number | undefined;
 	readonly #said = new Set<string>();
 	#line: string | undefined;
-	/** The transcript shows our entries. */
-	showsEntries = false;
+	#showsEntries = false;
 
 	/** `log` takes messages where there is no UI; `columns` is the width of the terminal. */
 	constructor(log: (message: string) => void, columns: () => number | undefined = () => undefined) {
 		this.#log = log;
 		this.#columns = columns;
+	}
+
+	/** From now on the transcript shows our entries. */
+	entriesShown(): void {
+		this.#showsEntries = true;
+	}
+
+	get showsEntries(): boolean {
+		return this.#showsEntries;
 	}
 
 	/** The letters that fit into a line of a message. */

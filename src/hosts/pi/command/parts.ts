@@ -1,0 +1,21 @@
+import type { Outcome } from "../../../core/outcome.ts";
+import type { Driver } from "../../../loop/driver.ts";
+import type { Values } from "../../../settings/places.ts";
+import type { Context } from "../host/api.ts";
+import type { LimitsInForce } from "../settings/apply.ts";
+import type { Preferences } from "../settings/session-settings.ts";
+import type { Display } from "../ui/notices.ts";
+
+/** The parts of a session that the command reads and changes. */
+export interface CommandParts {
+	readonly driver: Driver<Context>;
+	readonly settings: Preferences;
+	readonly limits: LimitsInForce;
+	readonly display: Display;
+	readonly lastOutcome: () => Outcome | undefined;
+	readonly isMember: () => boolean;
+	/** Writes settings into the user's file and gives its path for people; throws if it cannot. */
+	readonly save?: ((values: Values) => string) | undefined;
+	/** Standard output, if it is ours to write. */
+	readonly print?: ((text: string) => void) | undefined;
+}
