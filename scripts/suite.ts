@@ -38,7 +38,8 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 		// Pi keeps its own compiled code there too.
 		process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
 		// More than there are cores, because tests also wait.
-		const results = run({ files, concurrency: 3 * availableParallelism() });
+		const execArgv = ["--import", pathToFileURL(join(root, "test/harness/deadline.ts")).href];
+		const results = run({ files, concurrency: 3 * availableParallelism(), execArgv });
 		results.on("test:pass", ({ details }) => {
 			if (details.type !== "suite") passed++;
 		});

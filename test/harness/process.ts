@@ -62,12 +62,16 @@ export class Running implements Pi {
 
 	constructor(t: Scope, cwd: string, env: Record<string, string>, args: string[], stdin: "ignore" | "pipe") {
 		this.child = spawn(node, [cli, ...args], { cwd, env, stdio: [stdin, "pipe", "pipe"] });
+		// A test that hangs ends its process without its hooks.
+		const kill = (): void => void this.child.kill("SIGKILL");
+		process.once("exit", kill);
 		this.child.stdin?.on("error", () => {}); // a write to a pi that has just gone
 		this.child.stderr?.setEncoding("utf8").on("data", (part: string) => (this.stderr += part));
 		this.child.stdout?.setEncoding("utf8").on("data", (part: string) => (this.stdout += part));
 		this.#closed = new Promise((closed, failed) => {
 			this.child.on("error", failed);
 			this.child.on("close", (code, signal) => {
+				process.off("exit", kill);
 				closed({ stdout: this.stdout, stderr: this.stderr, code, signal });
 				this.watch.over(`pi has ended (${signal ?? code})`);
 			});
