@@ -1,6 +1,6 @@
 /**
  * The circuit breaker as a pure machine: `transition` takes an event, `decide` a request. Both give the next state
- * and, as data, the effects that the shell carries out. `alphabet.ts` says which there are; CONTRIBUTING.md says where
+ * and, as data, the effects that the shell carries out. `protocol.ts` says which there are; CONTRIBUTING.md says where
  * a line of the core belongs.
  */
 import * as gate from "./gate.ts";
