@@ -31,7 +31,7 @@ import { ask, questionAbout } from "./ui/question.ts";
 import { Starting } from "./events/prompts.ts";
 import { type CostlyEvent, Subscription } from "./events/subscription.ts";
 import { tell, Telling } from "./outcome/telling.ts";
-import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./lifecycle/role.ts";
+import { announce, leaveProcess, type Role, roleOf, watchStart } from "./lifecycle/role.ts";
 import { Turn } from "./events/turn.ts";
 
 /** The ledger's folder in the agent directory. */
@@ -61,7 +61,7 @@ export class Session implements Guard {
 	hasBegun = false;
 	#hasEnded = false;
 	#ctx: Context | undefined;
-	readonly #isLoadedAtStart = isStarting();
+	readonly #isStartedByPi = watchStart();
 	/** The number of runs that have begun. */
 	runs = 0;
 
@@ -113,8 +113,7 @@ export class Session implements Guard {
 	async #begin(ctx: Context, reason: string | undefined): Promise<void> {
 		this.#ctx = ctx;
 		const { sessionManager, mode } = ctx;
-		const origin = { isLoadedAtStart: this.#isLoadedAtStart, reason, mode };
-		this.role = this.options.role?.() ?? roleOf(sessionManager, origin);
+		this.role = this.options.role?.() ?? (await roleOf(sessionManager, this.#isStartedByPi(reason), mode));
 		const whyNot = isSupported(ctx) ? claim(sessionManager, this) : TOO_OLD;
 		if (whyNot !== undefined) {
 			this.whyNot = whyNot;
@@ -186,9 +185,9 @@ export class Session implements Guard {
 		await apply(this, ctx);
 	}
 
-	/** Lets the agents that this session starts know their root, and the tree if it is limited. */
+	/** Names this agent to those that it starts, and the tree if it is limited. */
 	announce(): void {
-		announceRoot(this.role, this.runs, this.tree);
+		announce(this.role, this.runs, this.tree);
 	}
 
 	/** Describes the tree to its members; undefined until it has begun. */
