@@ -62,7 +62,8 @@ export class Host {
 	readonly agentDir: string;
 	readonly env: Record<string, string>;
 	readonly #t: Scope;
-	readonly #args: string[];
+	/** The command line that every pi of this sandbox begins with. */
+	readonly args: readonly string[];
 	readonly #isFresh: boolean;
 
 	constructor(t: Scope, options: HostOptions, model: Model, url: string) {
@@ -100,7 +101,7 @@ export class Host {
 			write(folder, { [`${list}${i}.mjs`]: `export default ${extra.toString()};\n` });
 			return ["-e", join(folder, `${list}${i}.mjs`)];
 		};
-		this.#args = [
+		this.args = [
 			...["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files", "--no-extensions"],
 			...(options.before ?? []).flatMap((extra, i) => load(extra, i, "before")),
 			...(options.extension === false ? [] : ["-e", extension]),
@@ -134,12 +135,12 @@ export class Host {
 
 	/** pi with any arguments in a process of its own, started and not waited for. */
 	start(...args: string[]): Running {
-		return new Running(this.#t, this.cwd, this.env, [...this.#args, ...args], "ignore");
+		return new Running(this.#t, this.cwd, this.env, [...this.args, ...args], "ignore");
 	}
 
 	/** pi in the terminal of this process, until the person leaves it; gives its exit code. */
 	attached(...args: string[]): Promise<number> {
-		const child = spawn(node, [cli, ...this.#args, ...args], { cwd: this.cwd, env: this.env, stdio: "inherit" });
+		const child = spawn(node, [cli, ...this.args, ...args], { cwd: this.cwd, env: this.env, stdio: "inherit" });
 		defer(this.#t, () => child.kill("SIGTERM"));
 		return new Promise((resolve) => child.on("close", (code) => resolve(code ?? 1)));
 	}
@@ -155,7 +156,7 @@ export class Host {
 	async terminal(options: TerminalOptions = {}): Promise<Terminal> {
 		// Only here, because `npm start` runs without its packages.
 		const { canReuseTerminals, Terminal } = await import("./terminal.ts");
-		const args = [...this.#args, ...(options.args ?? [])];
+		const args = [...this.args, ...(options.args ?? [])];
 		const place = { cwd: this.cwd, env: this.env };
 		// What pi knows of its terminal by variables it keeps as long as its process lives.
 		const isFresh = this.#isFresh || !canReuseTerminals || "FORCE_COLOR" in this.env;
@@ -165,7 +166,7 @@ export class Host {
 		return terminal;
 	}
 
-	#run(more: readonly string[], input: boolean, first = this.#args): Pi {
+	#run(more: readonly string[], input: boolean, first = this.args): Pi {
 		const args = [...first, ...more];
 		if (!this.#isFresh) return new Reused(this.#t, { args, cwd: this.cwd, env: this.env, input });
 		return new Running(this.#t, this.cwd, this.env, args, input ? "pipe" : "ignore");

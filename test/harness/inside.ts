@@ -51,6 +51,8 @@ export interface InsideOptions extends Pick<
 	begins?: "new" | "unbound";
 	/** false: the program that embeds pi is another one than pi itself, so that exit code and stderr are not ours. */
 	isPi?: boolean;
+	/** false: an extension makes the session in pi's process. */
+	isStartedByPi?: boolean;
 }
 
 /** A session in this process. */
@@ -147,6 +149,8 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 	const variables = { PI_CODING_AGENT_DIR: folder, PI_OFFLINE: "1", ...(isPi ? { PI_CODING_AGENT: "true" } : {}) };
 	defer(t, replaceVariables({ ...variables, ...options.env }));
 	if (isPi) defer(t, becomePi());
+	// Each session may stand for another process.
+	shared.isPi = undefined;
 
 	const model = new Model(options.model ?? [text("done")], options.summary ?? text("A summary."));
 	const url = await model.listen(t);
@@ -179,6 +183,7 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 		...(options.begins === "new" ? { sessionStartEvent: { type: "session_start", reason: "new" } } : {}),
 	});
 	defer(t, () => session.dispose());
+	if (options.isStartedByPi ?? isPi) makeTheme();
 	for (const [name, value] of Object.entries(options.flags ?? {})) session.extensionRunner.setFlagValue(name, value);
 	const pi = new Inside(session, model, folder);
 	if (options.begins !== "unbound") await pi.bind(options);
@@ -191,9 +196,17 @@ function becomePi(): () => void {
 	process.title = "pi";
 	return () => {
 		Object.assign(process, { title, exitCode });
-		Object.assign(shared, { owner: undefined, exitCode: undefined, writeLine: undefined });
+		Object.assign(shared, { owner: undefined, inherited: undefined, exitCode: undefined, writeLine: undefined });
+		Reflect.deleteProperty(globalThis, THEME);
 		for (const map of [shared.legacies, shared.commands, shared.limits]) map.clear();
 	};
+}
+
+const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
+
+/** As pi does between the loading of its extensions and the start of its first session. */
+function makeTheme(): void {
+	Object.assign(globalThis, { [THEME]: {} });
 }
 
 /** What the extension does to the process of this test, followed from now on. */

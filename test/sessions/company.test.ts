@@ -203,7 +203,7 @@ describe("a subagent", () => {
 		const { pi, followed } = await child(t, parent());
 		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["error", memberLine]);
 		assert.equal(followed.end(1), 53);
-		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], parent().PI_TURN_LIMIT_ROOT);
+		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], `${process.pid}.${startOf(process.pid)}.1`);
 	});
 
 	test("may be one of any run of its parent", async (t) => {
@@ -499,21 +499,13 @@ describe("a subagent", () => {
 		await root.quit();
 	});
 
-	/** Pi has made its theme, which it does before its first session starts. */
-	function started(t: TestContext): void {
-		const theme = Symbol.for("@earendil-works/pi-coding-agent:theme");
-		Reflect.set(globalThis, theme, {});
-		defer(t, () => Reflect.deleteProperty(globalThis, theme));
-	}
-
 	for (const [how, options, expected] of [
-		["an extension has made", {}, true],
-		["an extension has made, and has bound to nothing", { begins: "unbound" }, true],
-		["pi has made in place of another one", { begins: "new" }, false],
-		["stands in the terminal", { mode: "tui" }, false],
+		["an extension has made", { isStartedByPi: false }, true],
+		["an extension has made, and has bound to nothing", { isStartedByPi: false, begins: "unbound" }, true],
+		["pi has made in place of another one", { isStartedByPi: false, begins: "new" }, false],
+		["pi has made", {}, false],
 	] as [string, InsideOptions, boolean][]) {
-		test(`after pi's start is ${expected ? "one" : "none"} that ${how}`, async (t) => {
-			started(t);
+		test(`is ${expected ? "the session" : "no session"} that ${how}`, async (t) => {
 			const { pi } = await child(t, {}, options);
 			assert.equal(isMember(pi), expected);
 		});

@@ -27,7 +27,7 @@ import {
 import { LOST_TURN } from "./host/usage.ts";
 import { claim, guardOf, type Rank, release } from "./lifecycle/guard.ts";
 import { Handover } from "./lifecycle/handover.ts";
-import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./lifecycle/role.ts";
+import { announce, leaveProcess, type Role, roleOf, watchStart } from "./lifecycle/role.ts";
 import type { Options } from "./options.ts";
 import { Replies } from "./outcome/reply.ts";
 import { type ReportFacts, Reports } from "./outcome/report.ts";
@@ -78,7 +78,7 @@ export class Session implements Subscriber, Course {
 	#hasBegun = false;
 	#hasEnded = false;
 	#ctx: Context | undefined;
-	readonly #isLoadedAtStart = isStarting();
+	readonly #isStartedByPi = watchStart();
 	/** The number of runs that have begun. */
 	#runs = 0;
 
@@ -180,8 +180,7 @@ export class Session implements Subscriber, Course {
 	async #begin(ctx: Context, reason: string | undefined): Promise<void> {
 		this.#ctx = ctx;
 		const { sessionManager, mode } = ctx;
-		const origin = { isLoadedAtStart: this.#isLoadedAtStart, reason, mode };
-		this.#role = this.#options.role?.() ?? roleOf(sessionManager, origin);
+		this.#role = this.#options.role?.() ?? (await roleOf(sessionManager, this.#isStartedByPi(reason), mode));
 		const whyNot = isSupported(ctx) ? claim(sessionManager, this) : TOO_OLD;
 		if (whyNot !== undefined) {
 			this.#whyNot = whyNot;
@@ -271,9 +270,9 @@ export class Session implements Subscriber, Course {
 		return this.#shared.treeOf(this.state.meters, (id) => this.#settings.overruled(id));
 	}
 
-	/** Lets the agents that this session starts know their root, and the tree if it is limited. */
+	/** Names this agent to those that it starts, and the tree if it is limited. */
 	#announce(): void {
-		announceRoot(this.#role, this.#runs, this.tree);
+		announce(this.#role, this.#runs, this.tree);
 	}
 
 	#sharing(): Sharing {

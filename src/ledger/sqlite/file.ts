@@ -41,6 +41,13 @@ export interface Secured {
 	readonly inode: number;
 }
 
+const FILE = "ledger.sqlite";
+
+/** The file is there, whether it may be used or not. */
+export function isMade(folder: string): boolean {
+	return exists(join(folder, FILE));
+}
+
 /** Makes the directory and the file if need be. */
 export function secure(folder: string, within: string, typeOf: (path: string) => number): Secured {
 	const directory = resolve(folder);
@@ -55,7 +62,7 @@ export function secure(folder: string, within: string, typeOf: (path: string) =>
 			"unsuited",
 			`The ledger in ${directory} needs a local disk; this is a file system of ${type}.`,
 		);
-	const file = join(directory, "ledger.sqlite");
+	const file = join(directory, FILE);
 	// An existing file is never opened here, because closing it drops the locks of every connection in this process.
 	if (!exists(file)) make(() => closeSync(openSync(file, "wx", 0o600)));
 	const { ino } = own(file, "file");

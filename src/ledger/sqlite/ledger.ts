@@ -2,11 +2,12 @@
 import { renameSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { Books, type Rows, type Store } from "../books.ts";
+import { locate } from "../account-key.ts";
+import { Books, type Store } from "../books.ts";
 import { type Connection, connect } from "./runtime.ts";
 import { toLedgerError } from "./faults.ts";
-import { secure, type Secured } from "./file.ts";
-import { type Ledger, LedgerError } from "../port.ts";
+import { isMade, secure, type Secured } from "./file.ts";
+import { type Account, type Ledger, LedgerError } from "../port.ts";
 import { Tables } from "./tables.ts";
 
 export interface SqliteOptions {
@@ -25,6 +26,24 @@ export interface SqliteOptions {
 
 /** @throws LedgerError. A damaged ledger is moved aside first, so that the next try opens a new one. */
 export async function openSqlite(options: SqliteOptions): Promise<Ledger> {
+	return new Books(await openStore(options));
+}
+
+/** How long an account has not been used, in milliseconds; undefined if there is no such account. Makes no ledger. @throws LedgerError */
+export async function idleTime(options: SqliteOptions, account: Account): Promise<number | undefined> {
+	if (!isMade(options.directory)) return undefined;
+	const store = await openStore(options);
+	try {
+		return await store.transact("read", (tables, now) => {
+			const last = tables.lastUse(locate(account, now).key);
+			return last === undefined ? undefined : now - last;
+		});
+	} finally {
+		store.close();
+	}
+}
+
+async function openStore(options: SqliteOptions): Promise<SqliteStore> {
 	const { directory, within, now = Date.now, deadline = 5_000, maxPages } = options;
 	const typeOf = options.typeOf ?? ((path) => statfsSync(path).type);
 	const retry = <T>(attempt: () => T): Promise<T> => untilFree(deadline, directory, attempt);
@@ -34,7 +53,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Ledger> {
 		return await retry(() => {
 			store ??= new SqliteStore(place, open(place.file, maxPages), now, retry);
 			store.prepare();
-			return new Books(store);
+			return store;
 		});
 	} catch (error) {
 		store?.close();
@@ -64,11 +83,11 @@ class SqliteStore implements Store {
 		this.#transact("write", (_, now) => this.#tables.prepare(now));
 	}
 
-	transact<T>(mode: "read" | "write", work: (rows: Rows, now: number) => T): Promise<T> {
+	transact<T>(mode: "read" | "write", work: (tables: Tables, now: number) => T): Promise<T> {
 		return this.#retry(() => this.#transact(mode, work));
 	}
 
-	#transact<T>(mode: "read" | "write", work: (rows: Rows, now: number) => T): T {
+	#transact<T>(mode: "read" | "write", work: (tables: Tables, now: number) => T): T {
 		const { file, inode } = this.#place;
 		if (this.#closed) throw new LedgerError("closed", `The ledger ${file} is closed.`);
 		// A process that opens it now does not see what we count in the old file.

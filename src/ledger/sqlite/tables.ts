@@ -9,8 +9,8 @@ const VERSION = 1;
 /** Accounts that are kept however old they seem, in case it is the clock that is wrong. */
 const KEPT = 100;
 
-/** How exact the last use of an account has to be. */
-const HOUR = 60 * 60 * 1000;
+/** How exact the last use of an account is, in milliseconds. */
+const MINUTE = 60 * 1000;
 
 const SCHEMA = [
 	`CREATE TABLE accounts (key TEXT PRIMARY KEY, caps TEXT, touched INTEGER NOT NULL) WITHOUT ROWID`,
@@ -66,9 +66,15 @@ export class Tables implements Rows {
 	touch(key: string, now: number): void {
 		this.#run(
 			`INSERT INTO accounts (key, touched) VALUES (?, ?)
-			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched - ${HOUR}`,
+			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched - ${MINUTE}`,
 			...[key, now],
 		);
+	}
+
+	/** When it was last used; undefined for an account that is not there. */
+	lastUse(key: string): number | undefined {
+		const touched = this.#run("SELECT touched FROM accounts WHERE key = ?", key)[0]?.["touched"];
+		return touched === undefined ? undefined : Number(touched);
 	}
 
 	counts(key: string, now: number): Map<string, Count> {

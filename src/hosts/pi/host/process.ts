@@ -4,8 +4,12 @@ import type { Values } from "../../../settings/places.ts";
 interface Shared {
 	/** By session manager: the guard of each session (lifecycle/guard.ts). */
 	readonly guards: WeakMap<object, unknown>;
+	/** The process is pi's own, and not that of a program that embeds pi; undefined until it is decided. */
+	isPi: boolean | undefined;
 	/** The session manager of the session to which this process belongs. */
 	owner: object | undefined;
+	/** The variable of the tree as this process was started with it; undefined until it is read. */
+	inherited: string | undefined;
 	/** By session id: left by an instance that was reloaded (lifecycle/handover.ts). */
 	readonly legacies: Map<string, unknown>;
 	/** By entry of a session and its values, for entries that a command of this process wrote: the values it had set itself. */
@@ -25,7 +29,9 @@ const slot = globalThis as { [KEY]?: Shared | undefined };
 
 export const shared: Shared = (slot[KEY] ??= {
 	guards: new WeakMap(),
+	isPi: undefined,
 	owner: undefined,
+	inherited: undefined,
 	legacies: new Map(),
 	commands: new Map(),
 	limits: new Map(),

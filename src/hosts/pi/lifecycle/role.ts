@@ -1,11 +1,22 @@
-/** Tells the root of a tree of agents from its members. */
-import { readFileSync } from "node:fs";
+/**
+ * Tells the root of a tree of agents from its members, and pi's own session from those that others make in its process.
+ *
+ * Both are decided by what pi's command line does, once, so that no other extension changes the answer:
+ * - The process is pi's own if the script that runs in it is pi's. Pi also sets a title and a variable, which serve where
+ *   another program starts pi's script: the title can be replaced, and a program that pi's bash starts inherits the variable,
+ *   but neither has both. It is decided when we are first loaded.
+ * - Pi makes its theme after it has loaded the extensions of its first session and before it starts that session. An
+ *   extension or the list of sessions may have made a theme before; pi's is another one. Nobody makes a theme between the
+ *   loading and the start of a session that an extension opens, neither before pi's own session has started nor after.
+ * - A session in the place of another (`/new`, `/resume`, `/fork`, a reload) is started with that reason, and only after
+ *   the session that owned the process has left it.
+ */
+import { readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import { isObject } from "../../../settings/places.ts";
-import type { Tree } from "../../../loop/sharing/shared-limits.ts";
+import { announcement, inherits, isOwn } from "../../../loop/sharing/inheritance.ts";
+import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/sharing/tree-variable.ts";
 import { shared } from "../host/process.ts";
-
-/** Names the root's process and run, and the tree if it is limited, to every process that it starts. */
-const VARIABLE = "PI_TURN_LIMIT_ROOT";
 
 export interface Role {
 	/** An agent started this session. */
@@ -16,52 +27,28 @@ export interface Role {
 	readonly tree?: Tree | undefined;
 }
 
-/** Facts that tell pi's own session from one that somebody makes in its process. */
-export interface Origin {
-	/** It loaded this extension while pi was starting. */
-	readonly isLoadedAtStart: boolean;
-	/** The reason of `session_start`, if that was its first event. */
-	readonly reason: string | undefined;
-	readonly mode: string;
+/** To be called when pi loads us. Gives, at the first event of the session, whether pi itself has started it. */
+export function watchStart(): (reason: string | undefined) => boolean {
+	shared.isPi ??= isPi();
+	const theme = currentTheme();
+	return (reason = "startup") => reason !== "startup" || currentTheme() !== theme;
 }
 
-/**
- * The role of a session at its first event. In pi's own process the owner is the session that pi itself makes: at its
- * start, and later in place of the last one. All others are members. In a program that embeds pi every session is a root.
- */
-export function roleOf(session: object, { isLoadedAtStart, reason = "startup", mode }: Origin): Role {
-	if (!isPi()) return { isMember: false, ownsProcess: false };
-	if (isLoadedAtStart || reason !== "startup" || mode === "tui") shared.owner ??= session;
-	const value = process.env[VARIABLE] ?? "";
-	if (shared.owner !== session) return { isMember: true, ownsProcess: false, tree: treeIn(value) };
-	const isMember = isStartedByRoot(value);
-	return { isMember, ownsProcess: true, tree: isMember ? treeIn(value) : undefined };
+/** The role of a session at its first event. In a program that embeds pi every session is a root. */
+export async function roleOf(session: object, isStartedByPi: boolean, mode: string): Promise<Role> {
+	if (!shared.isPi) return { isMember: false, ownsProcess: false };
+	if (isStartedByPi) shared.owner ??= session;
+	const ownsProcess = shared.owner === session;
+	const value = process.env[TREE_VARIABLE] ?? "";
+	const announced = readTree(ownsProcess ? (shared.inherited ??= value) : value);
+	const isFromHere = !ownsProcess && announced !== undefined && isOwn(announced);
+	const isInherited = isFromHere || (await inherits(announced, mode === "print" || mode === "json"));
+	return { isMember: !ownsProcess || isInherited, ownsProcess, tree: isInherited ? announced?.tree : undefined };
 }
 
-const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
-
-/** True until pi has a theme: it makes one before its first session starts, in the terminal sometimes before it loads us. */
-export function isStarting(): boolean {
-	return !(THEME in globalThis);
-}
-
-/** Lets every process that this session's tools start know its root. */
-export function announceRoot({ isMember, ownsProcess }: Role, run: number, tree?: Tree): void {
-	if (!ownsProcess || isMember) return;
-	const root = [process.pid, startOf(process.pid) ?? "", run].join(".");
-	process.env[VARIABLE] = tree === undefined ? root : `${root} ${JSON.stringify(tree)}`;
-}
-
-/** Anything else than what we announce is no tree. */
-function treeIn(value: string): Tree | undefined {
-	try {
-		const tree: unknown = JSON.parse(value.slice(value.indexOf(" ") + 1));
-		const { name, at, limits, overruled } = isObject(tree) ? tree : {};
-		if (typeof name !== "string" || name === "" || typeof at !== "string" || !isObject(limits)) return undefined;
-		return { name, at, limits, overruled: isObject(overruled) ? overruled : {} };
-	} catch {
-		return undefined;
-	}
+/** Names this process to every process that it starts, with the tree that it has inherited or else its own. */
+export function announce({ ownsProcess, tree: inherited }: Role, run: number, own?: Tree): void {
+	if (ownsProcess) process.env[TREE_VARIABLE] = announcement(run, inherited ?? own);
 }
 
 /** The session ends; the next one in this process owns it. */
@@ -69,29 +56,26 @@ export function leaveProcess(session: object): void {
 	if (shared.owner === session) shared.owner = undefined;
 }
 
-/** Pi's command line sets title and variable; a program that was started from pi's bash has the variable too. */
+const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
+
+function currentTheme(): unknown {
+	return (globalThis as { [THEME]?: unknown })[THEME];
+}
+
 function isPi(): boolean {
-	return process.env["PI_CODING_AGENT"] === "true" && /(^|\s)pi(-rpc)?$/.test(process.title);
+	const isTitled = process.env["PI_CODING_AGENT"] === "true" && /(^|\s)pi(-rpc)?$/.test(process.title);
+	return isTitled || isScriptOfPi(process.argv[1] ?? "");
 }
 
-/** A terminal or an editor can keep the variable of a pi that ended long ago: the process that it names must live. */
-function isStartedByRoot(value: string): boolean {
-	const [, pid, start] = /^(\d+)\.(\d*)\.\d+(?: |$)/.exec(value) ?? [];
-	if (pid === undefined || Number(pid) === process.pid) return false;
+/** Its package says that it is pi's, under whatever name; Bun has the script inside of pi's binary. */
+function isScriptOfPi(path: string): boolean {
+	if (/^(\/\$bunfs|[A-Z]:[\\/]~BUN)[\\/]root[\\/]pi(\.exe)?$/.test(path)) return true;
 	try {
-		process.kill(Number(pid), 0);
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-	}
-	return startOf(Number(pid)) === (start || undefined);
-}
-
-/** When a process started, in ticks since the machine did; undefined where the system does not tell. */
-function startOf(pid: number): string | undefined {
-	try {
-		// The command's name stands in parentheses and can hold anything, spaces included.
-		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
+		const [, folder] = /^(.*)[\\/](?:dist|src)[\\/](?:\w+[\\/])?(?:cli|rpc-entry)\.[jt]s$/.exec(realpathSync(path)) ?? [];
+		if (folder === undefined) return false;
+		const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+		return isObject(manifest) && "piConfig" in manifest;
 	} catch {
-		return undefined;
+		return false;
 	}
 }

@@ -1,0 +1,62 @@
+/** Tells whether this process belongs to the tree that its environment names. */
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { isatty } from "node:tty";
+import { type Announced, type Tree, writeTree } from "./tree-variable.ts";
+
+/** How long ago a tree may have been used whose agents are all gone, in milliseconds. */
+const RECENT = 60 * 60 * 1000;
+
+/** The variable's value for the processes that this one starts. */
+export function announcement(run: number, tree: Tree | undefined): string {
+	return writeTree({ pid: process.pid, start: startOf(process.pid), run, tree });
+}
+
+/** This process wrote the announcement. */
+export function isOwn({ pid, start }: Announced): boolean {
+	return pid === process.pid && start === startOf(pid);
+}
+
+/**
+ * True if the agent lives, or, for a script whose standard streams are no terminals, if its tree was used within the last
+ * hour: a detached child may begin after the agent that started it has ended. Anything else is a root, because a terminal
+ * or an editor that an agent once started keeps the variable for ever. A tree whose ledger cannot be read is joined, so
+ * that its first gate is closed.
+ */
+export async function inherits(announced: Announced | undefined, isScript: boolean): Promise<boolean> {
+	if (announced === undefined || isOwn(announced)) return false;
+	if (isAlive(announced)) return true;
+	const { tree } = announced;
+	return tree !== undefined && isScript && ![0, 1, 2].some((stream) => isatty(stream)) && (await isRecent(tree));
+}
+
+function isAlive({ pid, start }: Announced): boolean {
+	try {
+		process.kill(pid, 0);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+	}
+	return startOf(pid) === start;
+}
+
+/** Imported only here, because most agents have a parent that lives, or none. */
+async function isRecent({ name, at }: Tree): Promise<boolean> {
+	const { idleTime } = await import("../../ledger/sqlite/ledger.ts");
+	try {
+		const idle = await idleTime({ directory: at, within: dirname(at) }, { scope: "tree", name, caps: {} });
+		// A clock that was set back makes it negative.
+		return idle !== undefined && Math.abs(idle) <= RECENT;
+	} catch {
+		return true;
+	}
+}
+
+/** When a process started, in ticks since the machine did; undefined where the system does not tell. */
+function startOf(pid: number): string | undefined {
+	try {
+		// The command's name stands in parentheses and can hold anything, spaces included.
+		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
+	} catch {
+		return undefined;
+	}
+}
