@@ -11,6 +11,7 @@ import { KEY_OF } from "../../settings/settings.ts";
 import type { Agents } from "./membership.ts";
 import type { Meters } from "./meter-accounts.ts";
 import type { Shares } from "./reservation.ts";
+import type { Tree } from "./tree-variable.ts";
 
 /** The place of one agent among those that share. */
 export interface Sharing {
@@ -108,17 +109,6 @@ export class SharedLimits {
 	takeOver(reservation: Shares | undefined): void {
 		this.#reservation = reservation;
 	}
-}
-
-/** A tree of agents that share limits. */
-export interface Tree {
-	readonly name: string;
-	/** The directory of the ledger. */
-	readonly at: string;
-	/** The root's shared limits, as files write them. */
-	readonly limits: Values;
-	/** The limits that the root's command has overruled: a member that reads the same ones has none of its own. */
-	readonly overruled: Values;
 }
 
 /** Opens the machine's ledger and the fleet's as one. */

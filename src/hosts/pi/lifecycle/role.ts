@@ -1,11 +1,7 @@
 /** Tells the root of a tree of agents from its members. */
 import { readFileSync } from "node:fs";
-import { isObject } from "../../../settings/places.ts";
-import type { Tree } from "../../../loop/sharing/shared-limits.ts";
+import { type Announced, readTree, type Tree, TREE_VARIABLE, writeTree } from "../../../loop/sharing/tree-variable.ts";
 import { shared } from "../host/process.ts";
-
-/** Names the root's process and run, and the tree if it is limited, to every process that it starts. */
-const VARIABLE = "PI_TURN_LIMIT_ROOT";
 
 export interface Role {
 	/** An agent started this session. */
@@ -32,10 +28,10 @@ export interface Origin {
 export function roleOf(session: object, { isLoadedAtStart, reason = "startup", mode }: Origin): Role {
 	if (!isPi()) return { isMember: false, ownsProcess: false };
 	if (isLoadedAtStart || reason !== "startup" || mode === "tui") shared.owner ??= session;
-	const value = process.env[VARIABLE] ?? "";
-	if (shared.owner !== session) return { isMember: true, ownsProcess: false, tree: treeIn(value) };
-	const isMember = isStartedByRoot(value);
-	return { isMember, ownsProcess: true, tree: isMember ? treeIn(value) : undefined };
+	const announced = readTree(process.env[TREE_VARIABLE]);
+	if (shared.owner !== session) return { isMember: true, ownsProcess: false, tree: announced?.tree };
+	const isMember = isAlive(announced);
+	return { isMember, ownsProcess: true, tree: isMember ? announced?.tree : undefined };
 }
 
 const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
@@ -48,20 +44,7 @@ export function isStarting(): boolean {
 /** Lets every process that this session's tools start know its root. */
 export function announceRoot({ isMember, ownsProcess }: Role, run: number, tree?: Tree): void {
 	if (!ownsProcess || isMember) return;
-	const root = [process.pid, startOf(process.pid) ?? "", run].join(".");
-	process.env[VARIABLE] = tree === undefined ? root : `${root} ${JSON.stringify(tree)}`;
-}
-
-/** Anything else than what we announce is no tree. */
-function treeIn(value: string): Tree | undefined {
-	try {
-		const tree: unknown = JSON.parse(value.slice(value.indexOf(" ") + 1));
-		const { name, at, limits, overruled } = isObject(tree) ? tree : {};
-		if (typeof name !== "string" || name === "" || typeof at !== "string" || !isObject(limits)) return undefined;
-		return { name, at, limits, overruled: isObject(overruled) ? overruled : {} };
-	} catch {
-		return undefined;
-	}
+	process.env[TREE_VARIABLE] = writeTree({ pid: process.pid, start: startOf(process.pid), run, tree });
 }
 
 /** The session ends; the next one in this process owns it. */
@@ -75,15 +58,14 @@ function isPi(): boolean {
 }
 
 /** A terminal or an editor can keep the variable of a pi that ended long ago: the process that it names must live. */
-function isStartedByRoot(value: string): boolean {
-	const [, pid, start] = /^(\d+)\.(\d*)\.\d+(?: |$)/.exec(value) ?? [];
-	if (pid === undefined || Number(pid) === process.pid) return false;
+function isAlive(announced: Announced | undefined): boolean {
+	if (announced === undefined || announced.pid === process.pid) return false;
 	try {
-		process.kill(Number(pid), 0);
+		process.kill(announced.pid, 0);
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
 	}
-	return startOf(Number(pid)) === (start || undefined);
+	return startOf(announced.pid) === announced.start;
 }
 
 /** When a process started, in ticks since the machine did; undefined where the system does not tell. */

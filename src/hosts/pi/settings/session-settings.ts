@@ -7,7 +7,7 @@ import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../.
 import { type Context, NAME, type Pi } from "../host/api.ts";
 import type { Options } from "../options.ts";
 import { shared } from "../host/process.ts";
-import type { Tree } from "../../../loop/sharing/shared-limits.ts";
+import type { Tree } from "../../../loop/sharing/tree-variable.ts";
 
 /** The places around the session. */
 export interface Surroundings {
