@@ -27,7 +27,8 @@ import {
 import { apply, initialState, resumedState } from "./settings/apply.ts";
 import type { Options } from "./options.ts";
 import { Preferences } from "./settings/session-settings.ts";
-import { ask, questionAbout } from "./ui/question.ts";
+import { questionAbout } from "../../loop/question.ts";
+import { ask } from "./ui/question.ts";
 import { Starting } from "./events/prompts.ts";
 import { type CostlyEvent, Subscription } from "./events/subscription.ts";
 import { tell, Telling } from "./outcome/telling.ts";
