@@ -3,7 +3,7 @@ import type { BudgetFound } from "../../settings/budget.ts";
 import type { Place } from "../../settings/resolve.ts";
 import type { Rank } from "./lifecycle/guard.ts";
 import type { Context } from "./host/api.ts";
-import type { Policies } from "./settings/apply.ts";
+import type { Policies } from "../../settings/options.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
 import type { Report } from "./outcome/report.ts";
 import type { Session } from "./session.ts";

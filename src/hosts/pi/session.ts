@@ -5,8 +5,8 @@ import type { State } from "../../core/state.ts";
 import { readMessage } from "../../settings/supplied.ts";
 import { Driver } from "../../loop/driver.ts";
 import type { Host } from "../../loop/port.ts";
+import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
-import { join } from "node:path";
 import { LOST_TURN } from "./host/usage.ts";
 import { claim, type Guard, guardOf, type Rank, release } from "./lifecycle/guard.ts";
 import { execute } from "./command/command.ts";
@@ -15,7 +15,6 @@ import { Display } from "./ui/notices.ts";
 import { callText, type Tool } from "./ui/call-text.ts";
 import { Handover, heritageOf, takeLegacy, takeOver } from "./lifecycle/handover.ts";
 import {
-	agentDirectory,
 	type Context,
 	DISPOSED,
 	GUIDANCE,
@@ -34,9 +33,6 @@ import { type CostlyEvent, Subscription } from "./events/subscription.ts";
 import { tell, Telling } from "./outcome/telling.ts";
 import { announceRoot, isStarting, leaveProcess, type Role, roleOf } from "./lifecycle/role.ts";
 import { Turn } from "./events/turn.ts";
-
-/** The ledger's folder in the agent directory. */
-const LEDGER = "turn-limit-ledger";
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
@@ -77,7 +73,7 @@ export class Session implements Guard {
 		}, options.columns);
 		const sharing = (): Sharing => {
 			const { tree } = this.role;
-			const at = tree?.at ?? join(agentDirectory(), LEDGER);
+			const at = tree?.at ?? ledgerDirectory();
 			return { at, tree: tree?.name, budget: this.settings.budget };
 		};
 		this.shared = new SharedLimits(sharing, () => this.announce());
