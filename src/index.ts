@@ -9,13 +9,22 @@ import { initialState } from "./hosts/pi/settings/apply.ts";
 import type { Report } from "./hosts/pi/outcome/report.ts";
 import { Session } from "./hosts/pi/session.ts";
 import type { Role } from "./hosts/pi/lifecycle/role.ts";
+import { LimitExceeded } from "./loop/limit-exceeded.ts";
+import { asParent, isParent, treeOf } from "./loop/sharing/parents.ts";
 import { readOption } from "./settings/budget.ts";
-import { COMMON_OTHERS, COMMON_SETTINGS, type CommonOptions, type OptionTable, readOptions } from "./settings/options.ts";
+import {
+	COMMON_OTHERS,
+	COMMON_SETTINGS,
+	type CommonOptions,
+	type OptionTable,
+	readOptions,
+} from "./settings/options.ts";
 import { type Place, resolve } from "./settings/resolve.ts";
 import { defaults } from "./settings/settings.ts";
 import { readGrace } from "./settings/supplied.ts";
 
 export type { Limit, Max, Outcome, Policy, Snapshot };
+export { LimitExceeded };
 export type { BudgetOption, LimitOption } from "./settings/options.ts";
 export type { OutcomeKind } from "./core/outcome.ts";
 export { advise, render, type Advice, type AdviseOptions } from "./history/index.ts";
@@ -27,8 +36,8 @@ export type TurnLimitOptions = CommonOptions & {
 	readonly partialNote?: boolean;
 	/** False: the terminal's bell does not ring when a question opens. */
 	readonly bell?: boolean;
-	/** The limit of the agent that starts this one: both share its tree, and nobody is asked here. */
-	readonly parent?: TurnLimit;
+	/** The limit of the agent that starts this one, or a run of `pi-turn-limit/loop`: both share its tree, and nobody is asked here. */
+	readonly parent?: object;
 };
 
 /** An extension factory for `DefaultResourceLoader`'s `extensionFactories`. Make one per session. */
@@ -44,17 +53,6 @@ export interface TurnLimit {
 }
 
 type Prompted = Pick<AgentSession, "prompt"> & Partial<Pick<AgentSession, "sessionManager">>;
-
-/** A limit ended the run: `outcome` is `exhausted` or `declined`. */
-export class LimitExceeded extends Error {
-	override readonly name = "LimitExceeded";
-	readonly outcome: Outcome;
-
-	constructor(outcome: Outcome, message = "") {
-		super(message);
-		this.outcome = outcome;
-	}
-}
 
 const NOT_GUARDED =
 	"This limit does not guard the session: give it to the session's loader as an extension factory. A session that was disposed of runs nothing.";
@@ -75,10 +73,11 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 			last = report;
 			options.onOutcome?.(report.outcome);
 		};
-		const role = (): Role | undefined => options.parent && memberOf(options.parent);
+		const role = (): Role | undefined =>
+			options.parent && { isMember: true, ownsProcess: false, tree: treeOf(options.parent) };
 		sessions.push(new Session(pi, { rank: "program", places, policies, budget, grace, wrapUpMessage, onReport, role }));
 	};
-	SESSIONS.set(extension, sessions);
+	asParent(extension, () => sessions.at(-1)?.tree);
 	return Object.assign(extension, {
 		snapshot: () => {
 			const { settings } = resolve(places, [], defaults(false, true));
@@ -100,19 +99,11 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	});
 }
 
-/** The sessions of each limit, for `parent`. */
-const SESSIONS = new WeakMap<object, readonly Session[]>();
-
-function memberOf(parent: TurnLimit): Role {
-	const session = SESSIONS.get(parent)?.at(-1);
-	return { isMember: true, ownsProcess: false, tree: session?.tree };
-}
-
 const OPTIONS: OptionTable = {
 	name: "turnLimit",
 	settings: [...COMMON_SETTINGS, "partialNote", "bell"],
 	others: {
 		...COMMON_OTHERS,
-		parent: { takes: (value) => SESSIONS.has(value as object), expected: "what turnLimit() has given" },
+		parent: { takes: isParent, expected: "what turnLimit() has given" },
 	},
 };

@@ -6,7 +6,7 @@ import type { Balances } from "../core/protocol.ts";
 import { WEEK } from "../ledger/checks.ts";
 import { memory } from "../ledger/memory.ts";
 import type { Account, Amounts, Ledger, Reading } from "../ledger/port.ts";
-import { capsOf, type Meters, withinMost } from "./sharing/meter-accounts.ts";
+import { type Meters, withinMost } from "./sharing/meter-accounts.ts";
 import { unlessAborted } from "./wait.ts";
 
 const IDS: readonly MeterId[] = METER_IDS.filter((id) => kindOf(id).scope === "session");
@@ -75,7 +75,7 @@ export class SessionShare {
 	async hold(meters: Meters, signal: AbortSignal | undefined): Promise<Balances | undefined> {
 		if (!IDS.some((id) => isLimited(meters[id]))) return undefined;
 		const { ledger } = this.#budget;
-		const account = accountOf(capsOf(meters, "session"));
+		const account = accountOf(capsOf(meters));
 		const { id } = (this.#turn ??= { id: randomUUID(), isUnderWay: false });
 		const grants = this.#grants(meters);
 		// A ledger in memory has raised it when this returns, so no other run takes what this one was granted.
@@ -118,7 +118,7 @@ export class SessionShare {
 			this.#dearest = { ...this.#dearest, ...withinMost(Object.fromEntries(most)) };
 		}
 		await this.#budget.settle(turn ? this.#take(turn.id) : randomUUID(), turn ? { ...amounts, turns: 1 } : amounts);
-		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]), meters);
+		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters))]), meters);
 	}
 
 	/** The run is over: a turn of which no end was reported was spent. */
@@ -140,6 +140,11 @@ export class SessionShare {
 		});
 		return (this.#told = Object.fromEntries(balances));
 	}
+}
+
+function capsOf(meters: Meters): Amounts {
+	const limited = IDS.filter((id) => isLimited(meters[id]));
+	return withinMost(Object.fromEntries(limited.map((id) => [kindOf(id).of, Number(meters[id].limit.max)])));
 }
 
 function accountOf(caps: Amounts): Account {
