@@ -42,13 +42,17 @@ export class Driver<C> {
 		for (;;) {
 			await this.chargeTime(at);
 			if (this.hasLeft) return "left";
-			if (this.#host.signal(at)?.aborted) await this.step({ type: "interrupted" }, at);
+			const isTurn = request.type === "turn_requested";
+			if (isTurn) await this.#host.beforeTurn?.(at);
+			if (this.#host.signal(at)?.aborted) {
+				if (isTurn) this.startRun();
+				await this.step({ type: "interrupted" }, at);
+			}
 			const [next, decision, effects] = decide(this.#state, request);
 			await this.#commit(next, effects, at);
 			if (decision === "admit") {
 				this.#watchTime(at);
-				if (request.type === "turn_requested" && !isRetrying(this.#state))
-					await this.#shared.beginTurn(this.#state.meters);
+				if (isTurn && !isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
 			}
 			if (decision !== "wait") return decision;
 			// The commit above has awaited the ledger, or a question that this request opened.
@@ -97,6 +101,11 @@ export class Driver<C> {
 	beginRun(): void {
 		if (this.#state.phase.name === "idle" && this.#state.phase.prompted) this.#shared.beginTree();
 		this.#clock.run();
+	}
+
+	/** Begins a run before a turn is admitted, so that it has an outcome in any case. Does nothing in a run. */
+	startRun(): void {
+		this.#state = start(this.#state);
 	}
 
 	/** The host has settled: time and debts, then the outcome. Does nothing between runs. `isCut`: what was under way did not end by itself. */

@@ -32,6 +32,8 @@ export interface Host<C> {
 	abort(at: C): void;
 	/** Aborts when the person does. */
 	signal(at: C): AbortSignal | undefined;
+	/** Before a turn is decided, each time: counts that the host's other runs spend of too are brought up to date. */
+	readonly beforeTurn?: (at: C) => Promise<void>;
 	/** A state was committed, in a run or at the end of one. */
 	committed(state: State, at: C): void;
 	/** A run is over. `repeated`: one like it was refused and reported just before. */

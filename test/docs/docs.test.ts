@@ -9,7 +9,7 @@ import { Driver, sum } from "../core/driver.ts";
 import { kindOf, METER_IDS, type MeterId, RUN_METER_IDS } from "../../src/core/meters.ts";
 import { isCommand, read as readCommand } from "../../src/hosts/pi/command/grammar.ts";
 import { turnLimit } from "../../src/index.ts";
-import { questionAbout } from "../../src/hosts/pi/ui/question.ts";
+import { questionAbout } from "../../src/loop/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/hosts/pi/outcome/report.ts";
 import { docs, framesOf, textIn } from "./picture.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
@@ -197,9 +197,9 @@ describe("the pictures", () => {
 	const names = readdirSync(docs).flatMap((file) => /^(.*)\.svg$/.exec(file)?.[1] ?? []);
 	const run = new Driver({ turns: 4, attended: true }).prompt();
 	run.turns(4);
-	const { title, message, dialog } = questionAbout(run.state, "turns", String);
+	const { title, message, lines, choices } = questionAbout(run.state, "turns", String);
 	const asks = `${title}\n ${message.split("\n")[0]}`;
-	const stops = dialog.lines.at(-1)!;
+	const stops = lines.at(-1)!;
 	const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
 
 	for (const name of names) {
@@ -226,7 +226,7 @@ describe("the pictures", () => {
 		const flat = (text: string): string => text.replaceAll(/\s+/g, " ");
 		const shows = (name: string, words: string): void =>
 			assert.ok(flat(textIn(name)).includes(flat(words)), `${name}: ${words}`);
-		for (const words of [asks, stops, ...dialog.choices.map(({ label }) => label)]) shows("question", words);
+		for (const words of [asks, stops, ...choices.map(({ label }) => label)]) shows("question", words);
 		for (const words of [asks, stops, "What should it know?"]) shows("tell", words);
 		assert.match(textIn("yes"), /Turns: 1\/4/);
 		shows("no", stopped);

@@ -4,7 +4,7 @@ import { suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type HoldsThere, Ledgers } from "../../src/ledger/combined.ts";
 import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
-import { memory } from "./memory.ts";
+import { memory } from "../../src/ledger/memory.ts";
 import { balance, day, fault, fleet, MINUTE, NOON, tree } from "./world.ts";
 
 type Operation = Exclude<keyof Ledger, "close">;

@@ -1,4 +1,4 @@
-import { memory } from "./memory.ts";
+import { memory } from "../../src/ledger/memory.ts";
 import { contract } from "./contract.ts";
 
 contract("in memory", (_t, now) => {

@@ -193,9 +193,38 @@ describe("wrong options", () => {
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, budget, parent.',
+			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, repeatsExcept, partialNote, bell, onOutcome, budget, parent.',
 		],
 	];
+	const others: [options: unknown, got: string][] = [
+		[3, "3"],
+		[true, "true"],
+		["3", '"3"'],
+		[null, "null"],
+		[[], "[]"],
+		[() => 3, "a function"],
+	];
+	for (const [options, got] of others) {
+		test(`${got} in place of options`, () => {
+			const message = `turnLimit(): expected an object of options, got ${got}.`;
+			assert.throws(() => turnLimit(options as never), { name: "TypeError", message });
+		});
+	}
+
+	test("a misspelt key of a limit", () => {
+		assert.throws(() => turnLimit({ turns: { max: 3, polciy: "synthesize" } } as never), {
+			name: "TypeError",
+			message: 'turns: expected { max, policy }, got {"max":3,"polciy":"synthesize"}.',
+		});
+	});
+
+	test("a function where none is taken", () => {
+		assert.throws(() => turnLimit({ turns: () => 3 } as never), {
+			name: "TypeError",
+			message: "turns: expected a whole number from 0, or unlimited, got a function.",
+		});
+	});
+
 	for (const [options, error, message] of wrong) {
 		test(message, () => {
 			assert.throws(() => turnLimit(options), { name: error.name, message });

@@ -1,11 +1,11 @@
 /** Pi's messages and entries as we read them. */
+import { agentDirectory } from "../../src/loop/sharing/ledger-directory.ts";
 import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { SessionCompactEvent, SessionEntry, TurnEndEvent } from "@earendil-works/pi-coding-agent";
 import {
-	agentDirectory,
 	type Assistant,
 	type Context,
 	finalTextIn,

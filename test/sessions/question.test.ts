@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { MeterId } from "../../src/core/meters.ts";
 import type { Context } from "../../src/hosts/pi/host/api.ts";
-import { ask, type Question, questionAbout } from "../../src/hosts/pi/ui/question.ts";
+import { ask } from "../../src/hosts/pi/ui/question.ts";
+import { type Question, questionAbout } from "../../src/loop/question.ts";
 import { Driver, type Given } from "../core/driver.ts";
 
 /** What a run asks after some turns, each with one call. */
@@ -21,7 +22,7 @@ function asks(turns: number, id: MeterId, given: Given, calls = 1): Question {
 	return questionAbout(run.state, id, ({ tool }) => `<${tool}>`);
 }
 
-const labels = ({ dialog }: Question) => dialog.choices.map(({ id, label }) => `${id}: ${label}`);
+const labels = ({ choices }: Question) => choices.map(({ id, label }) => `${id}: ${label}`);
 
 describe("the question", () => {
 	test("says what is spent, what was done last, and what yes and no mean", () => {
@@ -35,8 +36,8 @@ describe("the question", () => {
 	});
 
 	test("is a list in the terminal, in which the words for yes and no can be typed", () => {
-		const { dialog } = asks(2, "turns", { turns: 2 });
-		assert.deepEqual(dialog, {
+		const { message: _message, ...list } = asks(2, "turns", { turns: 2 });
+		assert.deepEqual(list, {
 			title: "Turn limit reached",
 			lines: [
 				"You've used 2 turns. Continue?",
@@ -50,6 +51,8 @@ describe("the question", () => {
 				{ id: "no", label: "Stop", typed: ["n", "no"] },
 			],
 			escape: "Escape stops.",
+			meter: "turns",
+			grants: 2,
 		});
 	});
 
@@ -57,6 +60,14 @@ describe("the question", () => {
 		const { message } = asks(1, "turns", { turns: 1 }, 0);
 		assert.match(message, /^This run so far: 1 turn, 0 tool calls, \$0\.50\.$/m);
 		assert.match(message, /^Yes: 1 more turn\. /m);
+	});
+
+	test("has further lines of the host after what was spent", () => {
+		const run = new Driver({ attended: true, turns: 1 }).prompt();
+		run.turns(1);
+		const { message, lines } = questionAbout(run.state, "turns", String, ["Extra."]);
+		assert.equal(message.split("\n")[2], "Extra.");
+		assert.equal(lines[2], "Extra.");
 	});
 
 	test("names the call that waits", () => {
@@ -69,7 +80,7 @@ describe("the question", () => {
 	test("offers an answer as the end of the run where that is the policy", () => {
 		const question = asks(2, "turns", { turns: 2, policy: "synthesize" });
 		assert.match(question.message, / No: one last answer, without tools\.$/);
-		assert.equal(question.dialog.lines[2], "Stop lets it answer from what it has, without tools.");
+		assert.equal(question.lines[2], "Stop lets it answer from what it has, without tools.");
 		assert.deepEqual(labels(question).slice(2), ["no: Stop with an answer"]);
 	});
 
@@ -77,7 +88,7 @@ describe("the question", () => {
 		test(`offers no answer before the first turn, with the policy ${policy}`, () => {
 			const question = asks(0, "turns", { turns: 0, policy });
 			assert.match(question.message, /\nYes: 1 more turn\. No: the run ends here\.$/);
-			assert.equal(question.dialog.lines[2], "Stop ends the run here.");
+			assert.equal(question.lines[2], "Stop ends the run here.");
 			assert.deepEqual(labels(question), [
 				"yes: Continue (1 more turn)",
 				"tell: Continue, and tell it something…",
@@ -118,7 +129,9 @@ describe("the question", () => {
 });
 
 describe("an answer", () => {
-	const question = { title: "Title", message: "Message", dialog: { title: "Title", lines: [], choices: [] } };
+	const question: Question = {
+		...{ title: "Title", message: "Message", lines: [], choices: [], escape: "", meter: "turns", grants: 1 },
+	};
 
 	/** How a person replies: `confirm` answers yes or no, `custom` picks from the list. */
 	interface Person {

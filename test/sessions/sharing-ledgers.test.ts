@@ -4,7 +4,7 @@ import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
-import { memory } from "../ledger/memory.ts";
+import { memory } from "../../src/ledger/memory.ts";
 import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
 import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
 import { Shares } from "../../src/loop/sharing/reservation.ts";

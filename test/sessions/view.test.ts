@@ -66,12 +66,12 @@ describe("the list", () => {
 
 	test("names no letters where no choice has one, and nothing about Escape where it is not told", () => {
 		const { title, lines: words } = dialog;
-		const plain = {
+		const plain: Dialog = {
 			title,
 			lines: words,
 			choices: [
-				{ id: "a", label: "A" },
-				{ id: "b", label: "B", typed: [] },
+				{ id: "yes", label: "A" },
+				{ id: "no", label: "B", typed: [] },
 			],
 		};
 		assert.deepEqual(lines({ dialog: plain }).slice(5), [
@@ -91,7 +91,7 @@ describe("the list", () => {
 	});
 
 	test("breaks its text, and cuts its title and its choices, where the terminal is narrow", () => {
-		const long = { ...dialog, title: "A long title", choices: [{ id: "a", label: "A long label" }] };
+		const long: Dialog = { ...dialog, title: "A long title", choices: [{ id: "yes", label: "A long label" }] };
 		assert.deepEqual(lines({ dialog: long }, 40, 10).slice(0, 8), [
 			"─".repeat(10),
 			` ${kit.truncateToWidth("A long title", 8, "…")}`,

@@ -11,7 +11,8 @@ import { type Found, fromEnvironment, fromFile, fromFlags } from "../../settings
 import type { Place } from "../../settings/resolve.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../../settings/settings.ts";
 import { writeSettings } from "../../settings/write.ts";
-import { agentDirectory, type Context, type Pi } from "./host/api.ts";
+import { agentDirectory } from "../../loop/sharing/ledger-directory.ts";
+import type { Context, Pi } from "./host/api.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
 import { shared } from "./host/process.ts";
 import { giveUp, log, printReport, write, writeNow } from "./outcome/exit.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "../../loop/clock.ts";
+import type { Policies } from "../../settings/options.ts";
 import type { CommandParts } from "./command/parts.ts";
 import type { Context } from "./host/api.ts";
 import type { Role } from "./lifecycle/role.ts";
 import type { Report } from "./outcome/report.ts";
-import type { Policies } from "./settings/apply.ts";
 import type { SettingsOptions } from "./settings/session-settings.ts";
 
 /** The differences between pi's own process and a program that embeds pi. */

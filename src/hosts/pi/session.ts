@@ -1,10 +1,11 @@
 /** One breaker in one session of pi: composes its parts, and knows when it guards. */
-import { join } from "node:path";
 import { isEndAwaited } from "../../core/gate.ts";
 import type { State } from "../../core/state.ts";
 import { refusal } from "../../core/to-model.ts";
 import { Driver } from "../../loop/driver.ts";
 import type { Host } from "../../loop/port.ts";
+import { questionAbout } from "../../loop/question.ts";
+import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Shares } from "../../loop/sharing/reservation.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
 import { readMessage } from "../../settings/supplied.ts";
@@ -14,16 +15,7 @@ import { type Messages, Outbox } from "./events/outbox.ts";
 import { type Prompt, Prompts } from "./events/prompts.ts";
 import { type Subscriber, Subscription } from "./events/subscription.ts";
 import { Turn, type TurnFacts } from "./events/turn.ts";
-import {
-	agentDirectory,
-	type Context,
-	DISPOSED,
-	GUIDANCE,
-	isSupported,
-	NAME,
-	orDisposed,
-	type Pi,
-} from "./host/api.ts";
+import { type Context, DISPOSED, GUIDANCE, isSupported, NAME, orDisposed, type Pi } from "./host/api.ts";
 import { LOST_TURN } from "./host/usage.ts";
 import { claim, guardOf, type Rank, release } from "./lifecycle/guard.ts";
 import { Handover } from "./lifecycle/handover.ts";
@@ -35,10 +27,7 @@ import { initialState, LimitsInForce } from "./settings/apply.ts";
 import { Preferences } from "./settings/session-settings.ts";
 import { callText, type Tool } from "./ui/call-text.ts";
 import { Display } from "./ui/notices.ts";
-import { ask, questionAbout } from "./ui/question.ts";
-
-/** The ledger's folder in the agent directory. */
-const LEDGER = "turn-limit-ledger";
+import { ask } from "./ui/question.ts";
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
@@ -277,7 +266,7 @@ export class Session implements Subscriber, Course {
 
 	#sharing(): Sharing {
 		const { tree } = this.#role;
-		const at = tree?.at ?? join(agentDirectory(), LEDGER);
+		const at = tree?.at ?? ledgerDirectory();
 		return { at, tree: tree?.name, budget: this.#settings.budget };
 	}
 

@@ -1,7 +1,7 @@
 /** Tells whether this process belongs to the tree that its environment names. */
-import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { isatty } from "node:tty";
+import { isAlive, startOf } from "./process-start.ts";
 import { type Announced, type Tree, writeTree } from "./tree-variable.ts";
 
 /** How long ago a tree may have been used whose agents are all gone, in milliseconds. */
@@ -30,15 +30,6 @@ export async function inherits(announced: Announced | undefined, isScript: boole
 	return tree !== undefined && isScript && ![0, 1, 2].some((stream) => isatty(stream)) && (await isRecent(tree));
 }
 
-function isAlive({ pid, start }: Announced): boolean {
-	try {
-		process.kill(pid, 0);
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-	}
-	return startOf(pid) === start;
-}
-
 /** Imported only here, because most agents have a parent that lives, or none. */
 async function isRecent({ name, at }: Tree): Promise<boolean> {
 	const { idleTime } = await import("../../ledger/sqlite/ledger.ts");
@@ -48,15 +39,5 @@ async function isRecent({ name, at }: Tree): Promise<boolean> {
 		return idle !== undefined && Math.abs(idle) <= RECENT;
 	} catch {
 		return true;
-	}
-}
-
-/** When a process started, in ticks since the machine did; undefined where the system does not tell. */
-function startOf(pid: number): string | undefined {
-	try {
-		// The command's name stands in parentheses and can hold anything, spaces included.
-		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
-	} catch {
-		return undefined;
 	}
 }

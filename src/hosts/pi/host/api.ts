@@ -1,6 +1,4 @@
 /** The part of pi that we use. */
-import { homedir } from "node:os";
-import { join } from "node:path";
 import type {
 	AgentBeforeSettleEvent,
 	AgentEndEvent,
@@ -166,9 +164,4 @@ export function isRefusal({ content }: ToolResult): boolean {
  */
 export function isSupported({ sessionManager }: Context): boolean {
 	return typeof (sessionManager as Partial<Context["sessionManager"]>).buildSessionProjection === "function";
-}
-
-/** Where pi keeps what belongs to the user. */
-export function agentDirectory(): string {
-	return process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
 }

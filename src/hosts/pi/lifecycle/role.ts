@@ -71,7 +71,8 @@ function isPi(): boolean {
 function isScriptOfPi(path: string): boolean {
 	if (/^(\/\$bunfs|[A-Z]:[\\/]~BUN)[\\/]root[\\/]pi(\.exe)?$/.test(path)) return true;
 	try {
-		const [, folder] = /^(.*)[\\/](?:dist|src)[\\/](?:\w+[\\/])?(?:cli|rpc-entry)\.[jt]s$/.exec(realpathSync(path)) ?? [];
+		const [, folder] =
+			/^(.*)[\\/](?:dist|src)[\\/](?:\w+[\\/])?(?:cli|rpc-entry)\.[jt]s$/.exec(realpathSync(path)) ?? [];
 		if (folder === undefined) return false;
 		const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 		return isObject(manifest) && "piConfig" in manifest;

@@ -1,19 +1,17 @@
 /** Brings the breaker in line with the settings. */
 import { transition } from "../../../core/breaker.ts";
-import type { Policy } from "../../../core/limit.ts";
 import { amount } from "../../../core/amount.ts";
-import { kindOf, METER_IDS, type MeterId, type PerMeter, perMeter } from "../../../core/meters.ts";
-import { create, type State } from "../../../core/state.ts";
+import { kindOf, METER_IDS, type MeterId } from "../../../core/meters.ts";
+import type { State } from "../../../core/state.ts";
 import type { Driver } from "../../../loop/driver.ts";
+import * as loop from "../../../loop/initial-state.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
+import type { Policies } from "../../../settings/options.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
-import { KEY_OF } from "../../../settings/settings.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
 import type { Display } from "../ui/notices.ts";
 import type { Preferences } from "./session-settings.ts";
-
-export type Policies = Partial<PerMeter<Policy>>;
 
 /** A breaker that has counted nothing yet. Only the command changes the policy of limits that have one of their own. */
 export function initialState(
@@ -23,11 +21,7 @@ export function initialState(
 	isMember = false,
 ): State {
 	const own = settings.policy.source === `/${NAME}` ? undefined : policies;
-	const limits = perMeter((id) => ({
-		max: settings[KEY_OF[id]].value,
-		policy: own?.[id] ?? settings.policy.value,
-	}));
-	return create({ attended, isMember, limits, grace: settings.grace.value, exempt: settings.repeatsExcept.value });
+	return loop.initialState(settings, own, attended, isMember);
 }
 
 /** The settings of one session, and the breaker that follows them. */

@@ -1,13 +1,13 @@
 /** The settings in force, and what `/turn-limit` has set on top of them in this session. */
-import { kindOf, type Max, METER_IDS, type MeterId } from "../../../core/meters.ts";
-import { type Budget, type BudgetFound, lowestCaps } from "../../../settings/budget.ts";
+import type { Max, MeterId } from "../../../core/meters.ts";
+import type { Budget, BudgetFound } from "../../../settings/budget.ts";
 import { fromMemory, remember, type Values } from "../../../settings/places.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../../../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../../../settings/settings.ts";
 import { type Context, NAME, type Pi } from "../host/api.ts";
 import type { Rank } from "../lifecycle/guard.ts";
 import { shared } from "../host/process.ts";
-import type { Tree } from "../../../loop/sharing/tree-variable.ts";
+import { limitsOf, lowered, type RootLimits } from "../../../loop/sharing/root-limits.ts";
 
 /** The places around the session. */
 export interface Surroundings {
@@ -18,8 +18,6 @@ export interface Surroundings {
 	readonly budget?: BudgetFound;
 	readonly problems: readonly string[];
 }
-
-type RootLimits = Pick<Tree, "limits" | "overruled">;
 
 /** Where the settings of a session come from. */
 export interface SettingsOptions {
@@ -143,7 +141,7 @@ export class Preferences {
 
 	#settle(): readonly string[] {
 		const { settings, problems } = this.#resolve();
-		this.current = { ...lowered(settings, this.#root), ...limitsOf(this.budget) };
+		this.current = { ...lowered(settings, this.#root, COMMAND), ...limitsOf(this.budget) };
 		return problems;
 	}
 
@@ -181,31 +179,6 @@ export class Preferences {
 		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
 		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
 	}
-}
-
-/** The limits of a fleet's budget, which no other place sets. */
-function limitsOf(budget: Budget | undefined): Partial<Resolved> {
-	if (budget === undefined) return {};
-	const caps: Readonly<Record<string, number | undefined>> = lowestCaps(budget);
-	const ids = METER_IDS.filter((id) => kindOf(id).scope === "fleet");
-	const limits = ids.map((id) => [
-		KEY_OF[id],
-		{ value: caps[kindOf(id).of] ?? "unlimited", source: `budget ${budget.account}` },
-	]);
-	return Object.fromEntries(limits) as Partial<Resolved>;
-}
-
-/** The settings, with the limits of the root where they are lower, and where a command has set them. */
-function lowered(settings: Resolved, { limits, overruled }: RootLimits): Resolved {
-	const lower = Object.values(KEY_OF).flatMap((key) => {
-		const { read, tightens } = settingOf(key);
-		const value = read(limits[key]);
-		const own = settings[key];
-		const isOverruled = own.source !== COMMAND && own.value === read(overruled[key]);
-		const isRoots = value !== undefined && (isOverruled || tightens?.(value, own.value));
-		return isRoots ? [[key, { value, source: "the root" }]] : [];
-	});
-	return { ...settings, ...(Object.fromEntries(lower) as Partial<Resolved>) };
 }
 
 /** The key of an entry with these values, in any order. */

@@ -15,14 +15,15 @@ import {
 	readKey,
 } from "./keys.ts";
 import { loadKit } from "../load-pi-tui.ts";
-import type { Choice, Dialog, View } from "./view.ts";
+import type { Choice, ChoiceId } from "../../../../loop/question.ts";
+import type { Dialog, View } from "./view.ts";
 import { type DialogUI, type Handle, type Screen, Stage } from "./screen.ts";
 
 export type { Dialog, DialogUI };
 
 /** The end of a dialog. */
 export type Result =
-	| { readonly kind: "picked"; readonly id: string; readonly text?: string }
+	| { readonly kind: "picked"; readonly id: ChoiceId; readonly text?: string }
 	/** Escape or Ctrl+C. */
 	| { readonly kind: "dismissed" }
 	/** The signal aborted. */

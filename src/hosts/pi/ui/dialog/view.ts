@@ -1,23 +1,10 @@
 /** The content and the look of a dialog: lines for a width and a height. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import type { Choice, Question } from "../../../../loop/question.ts";
 import type { Kit, List } from "./keys.ts";
 
-export interface Choice {
-	readonly id: string;
-	readonly label: string;
-	/** Words that choose it when typed, in lower case, for example `y` and `yes`. The first is shown. */
-	readonly typed?: readonly string[];
-	/** Asks for a line of text first; this is the line above it. */
-	readonly asks?: string;
-}
-
-export interface Dialog {
-	readonly title: string;
-	readonly lines: readonly string[];
-	readonly choices: readonly Choice[];
-	/** Tells the person in a few words what Escape does. */
-	readonly escape?: string;
-}
+/** The question as a list of choices. */
+export type Dialog = Pick<Question, "title" | "lines" | "choices" | "escape">;
 
 type Theme = Pick<ExtensionUIContext["theme"], "fg" | "bold">;
 

@@ -1,11 +1,11 @@
-/** A ledger in memory, for tests and as the measure of the engines that write. */
-import { Books, type Count, type Rows, type Store } from "../../src/ledger/books.ts";
-import { WEEK } from "../../src/ledger/checks.ts";
-import { type Amounts, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+/** A ledger in memory: for agents of one process, and as the measure of the engines that write. */
+import { Books, type Count, type Rows, type Store } from "./books.ts";
+import { WEEK } from "./checks.ts";
+import { type Amounts, type Ledger, LedgerError } from "./port.ts";
 
-/** Makes a ledger, and gives a function that opens it. */
-export function memory(now: () => number = Date.now): () => Ledger {
-	const rows = new MemoryRows();
+/** Makes a ledger, and gives a function that opens it. `remembered`: how long it knows settled ids, in milliseconds. */
+export function memory(now: () => number = Date.now, remembered: number = WEEK): () => Ledger {
+	const rows = new MemoryRows(remembered);
 	return () => new Books(new MemoryStore(rows, now));
 }
 
@@ -20,10 +20,11 @@ class MemoryStore implements Store {
 		this.#now = now;
 	}
 
-	async transact<T>(_mode: "read" | "write", work: (rows: Rows, now: number) => T): Promise<T> {
-		await Promise.resolve();
-		if (this.#closed) throw new LedgerError("closed", "The ledger is closed.");
-		return work(this.#rows, this.#now());
+	transact<T>(_mode: "read" | "write", work: (rows: Rows, now: number) => T): Promise<T> {
+		return new Promise((resolve) => {
+			if (this.#closed) throw new LedgerError("closed", "The ledger is closed.");
+			resolve(work(this.#rows, this.#now()));
+		});
 	}
 
 	close(): void {
@@ -46,6 +47,11 @@ class MemoryRows implements Rows {
 	readonly #accounts = new Map<string, Entry>();
 	readonly #holds = new Map<string, Hold>();
 	readonly #done = new Map<string, number>();
+	readonly #remembered: number;
+
+	constructor(remembered: number) {
+		this.#remembered = remembered;
+	}
 
 	caps(key: string): Amounts | undefined {
 		return this.#accounts.get(key)?.caps;
@@ -114,7 +120,7 @@ class MemoryRows implements Rows {
 	done(id: string, now: number): void {
 		this.#done.set(id, now);
 		for (const [old, at] of this.#done) {
-			if (at > now - WEEK) return;
+			if (at > now - this.#remembered) return;
 			this.#done.delete(old);
 		}
 	}

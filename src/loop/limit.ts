@@ -1,0 +1,151 @@
+/** Limits for agent loops: the options of one limit, and the runs that it starts. */
+import { randomUUID } from "node:crypto";
+import { RUN_METER_IDS } from "../core/meters.ts";
+import { snapshot, type Snapshot } from "../core/snapshot.ts";
+import { readOption } from "../settings/budget.ts";
+import {
+	A_FUNCTION,
+	COMMON_OTHERS,
+	COMMON_SETTINGS,
+	type CommonOptions,
+	type OptionTable,
+	readOptions,
+} from "../settings/options.ts";
+import { type Resolved, resolve } from "../settings/resolve.ts";
+import { defaults } from "../settings/settings.ts";
+import { readGrace } from "../settings/supplied.ts";
+import type { Ask } from "./asking.ts";
+import { initialState } from "./initial-state.ts";
+import { type LoopRun, Run } from "./run.ts";
+import { readRun, type SavedRun } from "./saved-run.ts";
+import { SessionBudget } from "./session-budget.ts";
+import { ledgerDirectory } from "./sharing/ledger-directory.ts";
+import { asParent, isParent, treeOf } from "./sharing/parents.ts";
+import { isAlive, startOf } from "./sharing/process-start.ts";
+import { limitsOf, lowered } from "./sharing/root-limits.ts";
+import { readTree, type Tree, TREE_VARIABLE, writeTree } from "./sharing/tree-variable.ts";
+
+/** Every option has the default of its setting. A limit's option is named like its meter. */
+export type LoopOptions = CommonOptions & {
+	/** Asks a person at a limit. Without it nobody is asked, and the policy applies. */
+	readonly ask?: Ask;
+	/**
+	 * The agent that starts this one: a limit, or one of its runs. `"environment"`: the agent that started this process, if
+	 * one did and lives. Both share its tree, and nobody is asked here.
+	 */
+	readonly parent?: object | "environment";
+	/** Hears of problems that stop nothing: a function of yours that threw, for example. */
+	readonly onProblem?: (problem: string) => void;
+};
+
+export interface StartOptions {
+	/** Aborts when the person does. */
+	readonly signal?: AbortSignal | undefined;
+	/** What `save` has given: the run goes on, with its counts and these limits. */
+	readonly from?: string | undefined;
+}
+
+export interface LoopLimit {
+	/** Starts a run; there can be several at once. The session's limits count what they spend together. */
+	start(options?: StartOptions): LoopRun;
+	/** Every meter of the run that was started last, and what all runs have spent of the session's. */
+	snapshot(): Snapshot;
+	/** Variables for the processes that a program starts, as those of the run that was started last. */
+	environment(): Record<string, string>;
+}
+
+const OPTIONS: OptionTable = {
+	name: "loopLimit",
+	settings: COMMON_SETTINGS,
+	others: {
+		...COMMON_OTHERS,
+		ask: A_FUNCTION,
+		onProblem: A_FUNCTION,
+		parent: {
+			takes: (value) => value === "environment" || isParent(value),
+			expected: 'a limit, a run, or "environment"',
+		},
+	},
+};
+
+/** `name`: the function that was called, and `others`: options that it knows beside these. */
+export interface Caller {
+	readonly name: string;
+	readonly others: OptionTable["others"];
+}
+
+/** @throws RangeError or TypeError that names the option, its value and what was expected. */
+export function loopLimit(options: LoopOptions = {}): LoopLimit {
+	return limitFor({ name: OPTIONS.name, others: {} }, options);
+}
+
+/** The same for an adapter. */
+export function limitFor({ name, others }: Caller, options: LoopOptions): LoopLimit {
+	const { values, policies } = readOptions({ ...OPTIONS, name, others: { ...OPTIONS.others, ...others } }, options);
+	const { parent, grace, wrapUpMessage, ask } = options;
+	const found = options.budget === undefined ? undefined : readOption(options.budget);
+	const budget = found?.kind === "budget" ? found.budget : undefined;
+	const places = [{ values, name: () => "option", strength: "start" }] as const;
+	const session = new SessionBudget();
+	let last: Run | undefined;
+
+	const settingsIn = (tree: Tree | undefined, isMember: boolean): Resolved => {
+		const { settings } = resolve(places, [], defaults(ask !== undefined && !isMember, true));
+		return { ...lowered(settings, tree ?? { limits: {}, overruled: {} }), ...limitsOf(budget) };
+	};
+
+	const limit: LoopLimit = {
+		start: ({ signal, from } = {}) => {
+			const saved = savedIn(from);
+			const root = parent === undefined ? undefined : rootOf(parent);
+			const tree = readTree(saved?.tree)?.tree ?? root?.tree;
+			const isMember = root !== undefined;
+			const id = saved?.id ?? randomUUID();
+			if (saved) void session.resume(id, spentIn(saved));
+			else session.begin(id);
+			last = new Run({
+				...{ id, session, policies, isMember, signal, saved },
+				settings: settingsIn(isMember ? tree : undefined, isMember),
+				sharing: { at: tree?.at ?? ledgerDirectory(), tree: tree?.name, budget },
+				grace: typeof grace === "function" ? grace : undefined,
+				wrapUpMessage: typeof wrapUpMessage === "function" ? wrapUpMessage : undefined,
+				...{ ask, onOutcome: options.onOutcome, onProblem: options.onProblem },
+			});
+			return last;
+		},
+		snapshot: () => {
+			if (last) return last.snapshot();
+			const state = initialState(settingsIn(undefined, false), policies, false, false);
+			return snapshot(typeof grace === "function" ? { ...state, grace: readGrace(grace).value } : state);
+		},
+		environment: () => last?.environment() ?? environmentOf(undefined),
+	};
+	asParent(limit, () => last?.tree);
+	return limit;
+}
+
+function environmentOf(tree: Tree | undefined): Record<string, string> {
+	return { [TREE_VARIABLE]: writeTree({ pid: process.pid, start: startOf(process.pid), run: 0, tree }) };
+}
+
+/** Undefined: this agent is a root. */
+function rootOf(parent: object | "environment"): { readonly tree: Tree | undefined } | undefined {
+	if (typeof parent === "object" || typeof parent === "function") return { tree: treeOf(parent) };
+	const announced = readTree(process.env[TREE_VARIABLE]);
+	if (announced === undefined || announced.pid === process.pid || !isAlive(announced)) return undefined;
+	return { tree: announced.tree };
+}
+
+/** @throws TypeError */
+function savedIn(from: string | undefined): SavedRun | undefined {
+	if (from === undefined) return undefined;
+	const saved = readRun(from);
+	if (saved === undefined) throw new TypeError("from: expected what save() has given.");
+	return saved;
+}
+
+function spentIn({ phase }: SavedRun): Record<string, number> {
+	if (phase.name === "idle") return {};
+	const { spent } = phase.run;
+	return Object.fromEntries(RUN_METER_IDS.map((id) => [id, spent[id]]));
+}

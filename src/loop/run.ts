@@ -1,0 +1,346 @@
+/** One run of an agent loop: a host of the driver, for loops that ask before each step. */
+import type { Call } from "../core/meters.ts";
+import { line, type Outcome, publish } from "../core/outcome.ts";
+import { snapshot, type Snapshot } from "../core/snapshot.ts";
+import { isBusy, isClosed, isRetrying, isTurnOpen, type State } from "../core/state.ts";
+import { clip, quote } from "../core/text.ts";
+import { refusal } from "../core/to-model.ts";
+import { hasFailed } from "../core/turn.ts";
+import type { Resolved } from "../settings/resolve.ts";
+import { KEY_OF } from "../settings/settings.ts";
+import { readGrace, readMessage, type Supplied } from "../settings/supplied.ts";
+import { chargeOf, type Spending } from "./amounts.ts";
+import { type Ask, ask } from "./asking.ts";
+import type { Clock } from "./clock.ts";
+import { Driver } from "./driver.ts";
+import { initialState } from "./initial-state.ts";
+import type { Host } from "./port.ts";
+import { questionAbout } from "./question.ts";
+import { restore, type SavedRun, writeRun } from "./saved-run.ts";
+import { type SessionBudget, SessionShare } from "./session-budget.ts";
+import type { Policies } from "../settings/options.ts";
+import { asParent } from "./sharing/parents.ts";
+import { SharedLimits, type Sharing } from "./sharing/shared-limits.ts";
+import { type Tree, TREE_VARIABLE, writeTree } from "./sharing/tree-variable.ts";
+import { startOf } from "./sharing/process-start.ts";
+
+/** After a turn and its calls: make the next one, make one more although the model called no tool, or make none. */
+export type Next = "go_on" | "again" | "stop";
+
+/** A run; start one for each prompt. Nothing may leave that it has not let through. */
+export interface LoopRun {
+	/** Aborts when what is under way has to stop at once: with the signal that the run was given, or when its time is up. */
+	readonly signal: AbortSignal;
+	/** Before every request to the model: the notes to send with exactly this one. Undefined: it must not leave. */
+	turn(): Promise<readonly string[] | undefined>;
+	/** Before a tool runs: the error result in its place, if it must not run. The same id gets the same answer. */
+	call(call: Call, id?: string): Promise<string | undefined>;
+	/** Once known. A model's response is charged before the end of its turn. */
+	charge(spent: Spending): Promise<void>;
+	/**
+	 * After a turn and its calls. `goesOn`: the loop would request another turn. `concluded`: the model has answered, in
+	 * text that was not cut off; if not given, a turn that does not go on has.
+	 */
+	endTurn(turn: { readonly goesOn: boolean; readonly concluded?: boolean | undefined }): Promise<Next>;
+	/** The request failed. The next turn repeats it, and is not counted again. */
+	fail(error: unknown): void;
+	/** The person has aborted. */
+	interrupt(): void;
+	/** Something that the limits depend on broke: the run stops. */
+	breakOff(error: unknown): void;
+	/** The run is over. Always gives an outcome, and the same one if it is called again. */
+	settle(): Promise<Outcome>;
+	/** Every meter, at any time. */
+	snapshot(): Snapshot;
+	/** One line that says which limit acted, or that the limits could not be enforced; once the run is settled. */
+	readonly reason: string | undefined;
+	/** Text with which `start({ from })` goes on, also in another process. */
+	save(): string;
+	/** Variables for the processes that this run starts: a pi among them shares its tree, and is not asked. */
+	environment(): Record<string, string>;
+}
+
+/** The parts of a run that come from its limit. */
+export interface Setup {
+	readonly id: string;
+	readonly settings: Resolved;
+	readonly policies: Policies;
+	readonly isMember: boolean;
+	readonly session: SessionBudget;
+	readonly sharing: Sharing;
+	readonly ask?: Ask | undefined;
+	readonly grace?: (() => unknown) | undefined;
+	readonly wrapUpMessage?: (() => unknown) | undefined;
+	readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+	readonly onProblem?: ((problem: string) => void) | undefined;
+	readonly signal?: AbortSignal | undefined;
+	readonly saved?: SavedRun | undefined;
+	readonly clock?: Clock | undefined;
+}
+
+export class Run implements LoopRun {
+	readonly signal: AbortSignal;
+	readonly #setup: Setup;
+	readonly #driver: Driver<undefined>;
+	readonly #shared: SharedLimits;
+	readonly #session: SessionShare;
+	readonly #cut = new AbortController();
+	/** For the next request. */
+	#notes: string[] = [];
+	/** The answers to calls of the turn under way. */
+	readonly #answers = new Map<string, Promise<string | undefined>>();
+	/** The same, for `save`. */
+	#answered: Record<string, string | null> = {};
+	/** The first turn, if a call has opened it; the loop's own request is still to come. */
+	#opening: Promise<boolean> | undefined;
+	/** The ledgers do not know yet what the turn under way has spent. */
+	#isUncharged = false;
+	#mustGoOn = false;
+	/** The loop was told to make another turn. */
+	#isTurnDue = false;
+	#wasInterrupted = false;
+	#failure: string | undefined;
+	#settling: Promise<Outcome> | undefined;
+	#outcome: Outcome | undefined;
+	reason: string | undefined;
+
+	constructor(setup: Setup) {
+		const { settings, policies, isMember, sharing, saved, signal } = setup;
+		this.#setup = setup;
+		this.#session = new SessionShare(setup.session);
+		this.#shared = new SharedLimits(() => sharing);
+		const fresh = initialState(settings, policies, setup.ask !== undefined && !isMember, isMember);
+		const state = saved ? restore(fresh, saved) : fresh;
+		this.#driver = new Driver(this.#host(), state, this.#shared, setup.clock);
+		this.signal = signal ? AbortSignal.any([signal, this.#cut.signal]) : this.#cut.signal;
+		asParent(this, () => this.tree);
+		if (saved === undefined) void this.#driver.step({ type: "prompted" }, undefined);
+		else this.#resume(saved);
+	}
+
+	get #state(): State {
+		return this.#driver.state;
+	}
+
+	#resume({ notes, answers }: SavedRun): void {
+		this.#notes = [...notes];
+		this.#answered = { ...answers };
+		for (const [id, answer] of Object.entries(answers)) this.#answers.set(id, Promise.resolve(answer ?? undefined));
+		if (isBusy(this.#state)) this.#driver.beginRun();
+	}
+
+	// Requests
+
+	async turn(): Promise<readonly string[] | undefined> {
+		const opening = this.#opening ?? this.#open();
+		this.#opening = undefined;
+		return (await opening) ? this.#notes.splice(0) : undefined;
+	}
+
+	call(call: Call, id?: string): Promise<string | undefined> {
+		const known = id === undefined ? undefined : this.#answers.get(id);
+		if (known) return known;
+		const answer = this.#decideCall(call);
+		if (id !== undefined) {
+			this.#answers.set(id, answer);
+			void answer.then((refused) => (this.#answered[id] = refused ?? null));
+		}
+		return answer;
+	}
+
+	async #open(): Promise<boolean> {
+		if (this.#settling) return false;
+		try {
+			this.#readGrace();
+			if (!isBusy(this.#state)) this.#driver.beginRun();
+			const decision = await this.#driver.request({ type: "turn_requested" }, undefined);
+			if (decision !== "admit") return false;
+			this.#isTurnDue = false;
+			if (!isRetrying(this.#state)) await this.#session.beginTurn();
+			this.#isUncharged = true;
+			return true;
+		} catch (error) {
+			this.#driver.fail(error, true);
+			return false;
+		} finally {
+			await this.#session.release();
+		}
+	}
+
+	async #decideCall(call: Call): Promise<string | undefined> {
+		if (this.#settling) return refusal(this.#state);
+		try {
+			// An approval can let a call run before the first request.
+			if (!isBusy(this.#state)) this.#opening ??= this.#open();
+			await this.#opening;
+			const decision = await this.#driver.request({ type: "tool_call_requested", call }, undefined);
+			if (decision === "admit" && isBusy(this.#state)) return undefined;
+		} catch (error) {
+			this.#driver.fail(error, true);
+		}
+		return refusal(this.#state);
+	}
+
+	// Events
+
+	async charge(spent: Spending): Promise<void> {
+		const amounts = chargeOf(spent);
+		const isTurn = this.#isUncharged;
+		if (amounts === undefined && !isTurn) return;
+		this.#isUncharged = false;
+		await this.#driver.charge(amounts, undefined, isTurn);
+		const balances = await this.#session.charge(amounts ?? {}, isTurn, this.#state.meters);
+		await this.#driver.step({ type: "balanced", balances }, undefined);
+		// A loop may report late.
+		if (this.#outcome) await this.#shared.endRun();
+	}
+
+	async endTurn({ goesOn, concluded = !goesOn }: Parameters<LoopRun["endTurn"]>[0]): Promise<Next> {
+		try {
+			this.#answers.clear();
+			this.#answered = {};
+			if (this.#isUncharged) await this.charge({});
+			this.#readGrace();
+			await this.#driver.chargeTime(undefined);
+			this.#mustGoOn = false;
+			await this.#driver.step({ type: "turn_ended", goesOn, concluded }, undefined);
+		} catch (error) {
+			this.#driver.fail(error, false);
+		}
+		this.#isTurnDue = isBusy(this.#state) && !isClosed(this.#state) && (goesOn || this.#mustGoOn);
+		if (!this.#isTurnDue) return "stop";
+		return this.#mustGoOn ? "again" : "go_on";
+	}
+
+	fail(error: unknown): void {
+		const message = error instanceof Error ? error.message : String(error);
+		this.#failure = message;
+		void this.#driver.step({ type: "turn_failed", message }, undefined);
+	}
+
+	interrupt(): void {
+		this.#wasInterrupted = true;
+		void this.#driver.step({ type: "interrupted" }, undefined);
+	}
+
+	breakOff(error: unknown): void {
+		this.#driver.fail(error, true);
+		this.#cut.abort(error);
+	}
+
+	settle(): Promise<Outcome> {
+		return (this.#settling ??= this.#settle());
+	}
+
+	async #settle(): Promise<Outcome> {
+		try {
+			if (!isBusy(this.#state)) await this.#startLate();
+			await this.#session.end();
+			await this.#driver.settle(undefined, this.#isCut());
+		} catch (error) {
+			this.#driver.fail(error, true);
+			await this.#driver.step({ type: "settled" }, undefined);
+		}
+		return this.#outcome as Outcome;
+	}
+
+	/** A run that ends before its first turn has an outcome too. */
+	async #startLate(): Promise<void> {
+		this.#driver.startRun();
+		if (this.#failure !== undefined)
+			await this.#driver.step({ type: "turn_failed", message: this.#failure }, undefined);
+		this.#isTurnDue = true;
+	}
+
+	/** A turn is under way, or was due and the person aborted before it. */
+	#isCut(): boolean {
+		const { phase } = this.#state;
+		const isAborted = this.#wasInterrupted || this.#setup.signal?.aborted === true;
+		return (phase.name !== "idle" && isTurnOpen(phase.run)) || (this.#isTurnDue && isAborted);
+	}
+
+	snapshot(): Snapshot {
+		return snapshot(this.#state);
+	}
+
+	save(): string {
+		const { id } = this.#setup;
+		const tree = this.environment()[TREE_VARIABLE] ?? "";
+		return writeRun(this.#state, { id, notes: this.#notes, answers: this.#answered, tree });
+	}
+
+	/** Describes the tree to its members; undefined until it has begun. */
+	get tree(): Tree | undefined {
+		return this.#shared.treeOf(this.#state.meters, () => "unlimited");
+	}
+
+	environment(): Record<string, string> {
+		const { pid } = process;
+		return { [TREE_VARIABLE]: writeTree({ pid, start: startOf(pid), run: 1, tree: this.tree }) };
+	}
+
+	// The driver's host
+
+	#host(): Host<undefined> {
+		const { settings, ask: asks, onOutcome, wrapUpMessage } = this.#setup;
+		const { signal } = this.#setup;
+		return {
+			ask: (state, meter) => {
+				const question = questionAbout(state, meter, describe);
+				return ask(asks as Ask, question, settings.askTimeout.value, signal, (problem) => this.#report(problem));
+			},
+			post: (text) => void this.#notes.push(text),
+			withdraw: () => (this.#notes = []),
+			wrapUp: (text) => {
+				const written = settings.wrapUpMessage.value || text;
+				return wrapUpMessage ? this.#use(readMessage(wrapUpMessage, written)) : written;
+			},
+			goOn: () => (this.#mustGoOn = true),
+			// The answer to a request says that the run stops; only what is under way has to be cut off.
+			abort: () => {
+				const { phase } = this.#state;
+				if (phase.name === "stopped" && "cut" in phase.verdict) this.#cut.abort();
+			},
+			signal: () => signal,
+			beforeTurn: async () => {
+				const { phase, meters } = this.#state;
+				if (isBusy(this.#state) && (phase.name !== "running" || hasFailed(this.#state.phase.run.turn, "nothing")))
+					return;
+				const balances = await this.#session.hold(meters, signal);
+				if (balances) await this.#driver.step({ type: "balanced", balances }, undefined);
+			},
+			committed: () => {},
+			ended: (outcome) => {
+				this.reason = line(outcome, (id) => settings[KEY_OF[id]].source);
+				this.#outcome = publish(outcome);
+				try {
+					onOutcome?.(this.#outcome);
+				} catch (error) {
+					this.#report(`onOutcome(): ${String(error)}`);
+				}
+			},
+		};
+	}
+
+	#readGrace(): void {
+		const { grace } = this.#setup;
+		if (grace) void this.#driver.step({ type: "grace_set", grace: this.#use(readGrace(grace)) }, undefined);
+	}
+
+	#use<T>({ value, problem }: Supplied<T>): T {
+		if (problem !== undefined) this.#report(problem);
+		return value;
+	}
+
+	#report(problem: string): void {
+		try {
+			this.#setup.onProblem?.(problem);
+		} catch {
+			// Nobody else wants to know.
+		}
+	}
+}
+
+function describe({ tool, input }: Call): string {
+	return clip(`${tool} ${quote(input)}`, 80);
+}

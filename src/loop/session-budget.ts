@@ -1,0 +1,152 @@
+/** What the runs of one limit spend together. Runs can overlap, so each turn is reserved, as in a tree of agents. */
+import { randomUUID } from "node:crypto";
+import { bound, isLimited, toNumber } from "../core/limit.ts";
+import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import type { Balances } from "../core/protocol.ts";
+import { WEEK } from "../ledger/checks.ts";
+import { memory } from "../ledger/memory.ts";
+import type { Account, Amounts, Ledger, Reading } from "../ledger/port.ts";
+import { type Meters, withinMost } from "./sharing/meter-accounts.ts";
+import { unlessAborted } from "./wait.ts";
+
+const IDS: readonly MeterId[] = METER_IDS.filter((id) => kindOf(id).scope === "session");
+
+/** How long the ledger knows an id that was settled, in milliseconds: nothing is told twice on purpose. */
+const REMEMBERED = 60_000;
+
+/** The account that the runs of one limit share. */
+export class SessionBudget {
+	readonly ledger: Ledger = memory(Date.now, REMEMBERED)();
+	/** Runs that were resumed here, or began here. */
+	readonly #runs = new Set<string>();
+	#wake = (): void => {};
+	#change = this.#next();
+
+	constructor() {
+		// A ledger in memory is never out of reach, and has joined when this returns.
+		void this.ledger.join(accountOf({}));
+	}
+
+	/** Resolves when something was settled. */
+	get change(): Promise<void> {
+		return this.#change;
+	}
+
+	async settle(id: string, amounts: Amounts): Promise<void> {
+		await this.ledger.settle(id, [accountOf({})], withinMost(amounts));
+		this.#wake();
+		this.#change = this.#next();
+	}
+
+	/** Counts what a run had spent in another process; a run that is known here was counted as it went. */
+	async resume(run: string, spent: Amounts): Promise<void> {
+		if (this.#runs.has(run)) return;
+		this.begin(run);
+		await this.settle(run, spent);
+	}
+
+	begin(run: string): void {
+		this.#runs.add(run);
+	}
+
+	#next(): Promise<void> {
+		return new Promise((resolve) => (this.#wake = resolve));
+	}
+}
+
+/** One run's part in it. */
+export class SessionShare {
+	readonly #budget: SessionBudget;
+	/** The turn for which room is held. */
+	#turn: { readonly id: string; readonly isUnderWay: boolean } | undefined;
+	/** The most that a turn has spent so far: held for the next one. */
+	#dearest: Amounts = {};
+	/** The account as this run was last told of it. */
+	#told: Balances = {};
+
+	constructor(budget: SessionBudget) {
+		this.#budget = budget;
+	}
+
+	/**
+	 * Holds room for a turn; waits as long as only what other runs hold stands in the way. Undefined if nothing is
+	 * limited, or after an abort.
+	 */
+	async hold(meters: Meters, signal: AbortSignal | undefined): Promise<Balances | undefined> {
+		if (!IDS.some((id) => isLimited(meters[id]))) return undefined;
+		const { ledger } = this.#budget;
+		const account = accountOf(capsOf(meters));
+		const { id } = (this.#turn ??= { id: randomUUID(), isUnderWay: false });
+		const grants = this.#grants(meters);
+		// A ledger in memory has raised it when this returns, so no other run takes what this one was granted.
+		if (Object.keys(grants).length > 0) void ledger.raise(randomUUID(), account, grants);
+		for (;;) {
+			const { change } = this.#budget;
+			const made = await ledger.reserve(id, [account], { ...this.#dearest, turns: 1 }, WEEK);
+			if (!made.granted && made.spent) this.#turn = undefined;
+			if (made.granted || made.spent) return this.#tell(made.readings, meters);
+			await unlessAborted(change, [signal]);
+			if (signal?.aborted) return undefined;
+		}
+	}
+
+	/** The amounts that a person has granted in this run since the ledger was last read. */
+	#grants(meters: Meters): Amounts {
+		const more = IDS.map((id) => {
+			const { used = 0, cap = Infinity } = this.#told[id] ?? {};
+			return [kindOf(id).of, toNumber(bound(meters[id])) - Math.max(used, cap)] as const;
+		});
+		return withinMost(Object.fromEntries(more.filter(([, by]) => by > 0)));
+	}
+
+	/** A turn was admitted; no room is held for one of the final pass. */
+	async beginTurn(): Promise<void> {
+		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
+		else await this.#budget.settle(randomUUID(), { turns: 1 });
+	}
+
+	/** The turn for which room is held does not begin. */
+	async release(): Promise<void> {
+		if (this.#turn && !this.#turn.isUnderWay) await this.#budget.settle(this.#take(this.#turn.id), {});
+	}
+
+	/** Gives the balances of what is limited. `isTurn`: the turn under way has spent it. */
+	async charge(amounts: Amounts, isTurn: boolean, meters: Meters): Promise<Balances> {
+		const turn = isTurn && this.#turn?.isUnderWay ? this.#turn : undefined;
+		if (isTurn) {
+			const most = Object.entries(amounts).map(([of, by]) => [of, Math.max(this.#dearest[of] ?? 0, by)] as const);
+			this.#dearest = { ...this.#dearest, ...withinMost(Object.fromEntries(most)) };
+		}
+		await this.#budget.settle(turn ? this.#take(turn.id) : randomUUID(), turn ? { ...amounts, turns: 1 } : amounts);
+		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters))]), meters);
+	}
+
+	/** The run is over: a turn of which no end was reported was spent. */
+	async end(): Promise<void> {
+		if (this.#turn?.isUnderWay) await this.#budget.settle(this.#take(this.#turn.id), { turns: 1 });
+		else await this.release();
+	}
+
+	#take(id: string): string {
+		this.#turn = undefined;
+		return id;
+	}
+
+	/** Without what others hold: it may not be spent, and only the gate can wait for it. */
+	#tell(readings: readonly Reading[], meters: Meters): Balances {
+		const balances = IDS.filter((id) => isLimited(meters[id])).map((id) => {
+			const { used = 0, cap = Infinity } = readings[0]?.meters[kindOf(id).of] ?? {};
+			return [id, { used, cap: Number(cap) }] as const;
+		});
+		return (this.#told = Object.fromEntries(balances));
+	}
+}
+
+function capsOf(meters: Meters): Amounts {
+	const limited = IDS.filter((id) => isLimited(meters[id]));
+	return withinMost(Object.fromEntries(limited.map((id) => [kindOf(id).of, Number(meters[id].limit.max)])));
+}
+
+function accountOf(caps: Amounts): Account {
+	return { scope: "tree", name: "session", caps };
+}

@@ -1,0 +1,23 @@
+/** Tells whether the process that a variable names is the one that lives. */
+import { readFileSync } from "node:fs";
+import type { Announced } from "./tree-variable.ts";
+
+/** When a process started, in ticks since the machine did; undefined where the system does not tell. */
+export function startOf(pid: number): string | undefined {
+	try {
+		// The command's name stands in parentheses and can hold anything, spaces included.
+		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
+	} catch {
+		return undefined;
+	}
+}
+
+/** A terminal or an editor can keep the variable of an agent that ended long ago. */
+export function isAlive({ pid, start }: Announced): boolean {
+	try {
+		process.kill(pid, 0);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+	}
+	return startOf(pid) === start;
+}

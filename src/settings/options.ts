@@ -1,0 +1,140 @@
+/** Reads the options of a program: the settings by other names, checked at once and by one reader. */
+import { isPolicy, type Policy } from "../core/limit.ts";
+import { kindOf, type Max, METER_IDS, type MeterId, type PerMeter } from "../core/meters.ts";
+import type { Outcome } from "../core/outcome.ts";
+import { quote } from "../core/text.ts";
+import { readOption } from "./budget.ts";
+import { isObject } from "./places.ts";
+import type { Place } from "./resolve.ts";
+import { type Key, KEY_OF, meterOf, SETTINGS } from "./settings.ts";
+
+/** A limit as programs write it: a number, `"$2.50"` for money, `"unlimited"`; with a policy of its own if it has one. */
+export type LimitOption = number | string | { readonly max: number | string; readonly policy?: Policy };
+
+/** The options of every host; each has the default of its setting. A limit's option is named like its meter. */
+export type CommonOptions = { readonly [id in Exclude<MeterId, `budget${string}`>]?: LimitOption } & {
+	/** For limits that carry none. */
+	readonly policy?: Policy;
+	/** How many turns remain when the model is told to wrap up. A function is read at every check. */
+	readonly grace?: number | (() => number);
+	/** In place of the built-in text. A function is read when the text is sent. */
+	readonly wrapUpMessage?: string | (() => string);
+	/** Seconds until a question counts as not answered. */
+	readonly askTimeout?: Max;
+	/** Tools whose identical calls in a row are not counted. */
+	readonly repeatsExcept?: readonly string[];
+	/** The budget of a fleet of agents. */
+	readonly budget?: BudgetOption;
+	/** Called once per run, when it is over. */
+	readonly onOutcome?: (outcome: Outcome) => void;
+};
+
+/** Caps as limits are written. */
+type Caps = { readonly [key in "maxTurns" | "maxCost" | "maxTokens"]?: number | string };
+
+export interface BudgetOption extends Caps {
+	/** `postgres://user:password@host/database` */
+	readonly at: string;
+	/** The name of the budget. */
+	readonly account: string;
+	/** For each calendar day. */
+	readonly day?: Caps;
+	/** Where a day begins at midnight; UTC by default. */
+	readonly zone?: string;
+}
+
+/** The policies of limits that have their own. */
+export type Policies = Partial<PerMeter<Policy>>;
+
+/** An option that is no setting. */
+export interface OtherOption {
+	readonly takes: (value: unknown) => boolean;
+	readonly expected: string;
+}
+
+/** The options that one function knows, beside limits. */
+export interface OptionTable {
+	/** The function, for messages. */
+	readonly name: string;
+	readonly settings: readonly Key[];
+	readonly others: Readonly<Record<string, OtherOption>>;
+}
+
+export const A_FUNCTION: OtherOption = { takes: (value) => typeof value === "function", expected: "a function" };
+
+const LIMITS: Readonly<Record<string, Key>> = Object.fromEntries(
+	METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => [id, KEY_OF[id]]),
+);
+
+/** The settings that every host has. */
+export const COMMON_SETTINGS: readonly Key[] = ["policy", "grace", "wrapUpMessage", "askTimeout", "repeatsExcept"];
+
+/** The options that every host has and that are no settings. */
+export const COMMON_OTHERS: OptionTable["others"] = {
+	onOutcome: A_FUNCTION,
+	budget: { takes: checkBudget, expected: "" },
+};
+
+/** @throws RangeError or TypeError that names the option, its value and what was expected. */
+export function readOptions(
+	{ name, settings, others }: OptionTable,
+	options: unknown,
+): { readonly values: Place["values"]; readonly policies: Policies } {
+	if (!isObject(options)) throw new TypeError(`${name}(): expected an object of options, got ${shown(options)}.`);
+	const values: { [K in Key]?: unknown } = {};
+	const policies: { [id in MeterId]?: Policy } = {};
+	for (const [option, value] of Object.entries(options)) {
+		if (value === undefined) continue;
+		const other = Object.hasOwn(others, option) ? others[option] : undefined;
+		if (other) {
+			if (!other.takes(value)) throw new TypeError(badOption(option, value, other.expected));
+			continue;
+		}
+		const key = Object.hasOwn(LIMITS, option) ? LIMITS[option] : settings.find((each) => each === option);
+		if (key === undefined) {
+			const known = [...Object.keys(LIMITS), ...settings, ...Object.keys(others)].join(", ");
+			throw new TypeError(`${name}(): unknown option ${quote(option)}. Known options: ${known}.`);
+		}
+		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;
+		const id = meterOf(key);
+		if (id === undefined || typeof value !== "object") values[key] = checked(option, key, value);
+		else {
+			const { max, policy } = limitIn(option, value);
+			values[key] = checked(`${option}.max`, key, max);
+			const own = policy === undefined ? undefined : checked(`${option}.policy`, "policy", policy);
+			if (isPolicy(own)) policies[id] = own;
+		}
+	}
+	return { values, policies };
+}
+
+/** @throws TypeError if it has other keys */
+function limitIn(option: string, value: object | null): { readonly max?: unknown; readonly policy?: unknown } {
+	const unknown = Object.keys(value ?? {}).find((key) => key !== "max" && key !== "policy");
+	if (unknown === undefined) return value ?? {};
+	throw new TypeError(badOption(option, value, "{ max, policy }"));
+}
+
+/** @throws TypeError */
+function checkBudget(value: unknown): boolean {
+	const found = readOption(value);
+	if (found.kind === "unusable") throw new TypeError(found.why.join("\n"));
+	return true;
+}
+
+/** The value as it was given, if the setting takes it. */
+function checked(option: string, key: Key, value: unknown): unknown {
+	const { read, expected } = SETTINGS[key];
+	if (read(value) !== undefined) return value;
+	const Problem = typeof value === "number" || typeof value === "string" ? RangeError : TypeError;
+	throw new Problem(badOption(option, value, expected));
+}
+
+function badOption(option: string, value: unknown, expected: string): string {
+	return `${option}: expected ${expected}, got ${shown(value)}.`;
+}
+
+/** JSON has no functions. */
+function shown(value: unknown): string {
+	return typeof value === "function" ? "a function" : quote(value);
+}
