@@ -5,6 +5,10 @@ export const PERIODS = ["month", "week", "day"] as const;
 
 export type Period = (typeof PERIODS)[number];
 
+export function isPeriod(scope: string): scope is Period {
+	return (PERIODS as readonly string[]).includes(scope);
+}
+
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
@@ -17,17 +21,36 @@ export function dateIn(period: Period, zone: string, now: number): string {
 
 /** The moment after the last one of the period. @param date as `dateIn` gives it. */
 export function endOf(period: Period, zone: string, date: string): number {
-	const next = firstDayAfter(period, date);
-	const day = new Date(next).toISOString().slice(0, "2026-11-18".length);
+	const known = ends.get(`${zone} ${date}`);
+	if (known !== undefined) return known;
+	const end = findEnd(zone, firstDayAfter(period, date));
+	ends.set(`${zone} ${date}`, end);
+	return end;
+}
+
+const ends = new Map<string, number>();
+
+/** The first moment of a day; `day` is its midnight in UTC. */
+function findEnd(zone: string, day: number): number {
+	const text = new Date(day).toISOString().slice(0, "2026-11-18".length);
 	// No zone is a day from UTC, and offsets are whole minutes. Searched, because midnight is skipped or comes twice where
 	// clocks change at midnight.
-	let [before, after] = [next - DAY, next + DAY];
+	let [before, after] = [day - DAY, day + DAY];
 	while (after - before > MINUTE) {
 		const middle = before + Math.floor((after - before) / MINUTE / 2) * MINUTE;
-		if (dayIn(zone, middle) < day) before = middle;
+		if (formatted(zone, middle) < text) before = middle;
 		else after = middle;
 	}
 	return after;
+}
+
+export function isZone(text: string): boolean {
+	try {
+		formatOf(text);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 /** True for text that `dateIn` could have given for the period. */
@@ -60,7 +83,6 @@ function mondayOf(utc: number): number {
 	return utc - ((new Date(utc).getUTCDay() + 6) % 7) * DAY;
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
 const days = new Map<string, { minute: number; day: string }>();
 
 /** @throws RangeError for what is not a time zone. */
@@ -68,12 +90,23 @@ function dayIn(zone: string, now: number): string {
 	const minute = Math.floor(now / MINUTE); // no zone changes its date within one
 	const known = days.get(zone);
 	if (known?.minute === minute) return known.day;
-	const format = formats.get(zone) ?? new Intl.DateTimeFormat("en", { timeZone: zone, ...NUMBERS });
-	formats.set(zone, format);
-	const parts = format.formatToParts(now);
-	const day = ["year", "month", "day"].map((type) => parts.find((part) => part.type === type)?.value).join("-");
+	const day = formatted(zone, now);
 	days.set(zone, { minute, day });
 	return day;
 }
 
-const NUMBERS = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
+function formatted(zone: string, now: number): string {
+	const parts = formatOf(zone).formatToParts(now);
+	return ["year", "month", "day"].map((type) => parts.find((part) => part.type === type)?.value).join("-");
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+	const known = formats.get(zone);
+	if (known) return known;
+	const numbers = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
+	const format = new Intl.DateTimeFormat("en", { timeZone: zone, ...numbers });
+	formats.set(zone, format);
+	return format;
+}

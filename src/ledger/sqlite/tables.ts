@@ -1,16 +1,14 @@
 /** The ledger's tables. */
 import type { Count, Rows } from "../books.ts";
+import type { Period } from "../calendar.ts";
 import { WEEK } from "../checks.ts";
 import type { Connection } from "./runtime.ts";
 import { type Amounts, LedgerError } from "../port.ts";
 
 const VERSION = 1;
 
-/** Accounts that are kept however old they seem, in case it is the clock that is wrong. */
+/** Accounts of each kind that are kept however old they seem, in case it is the clock that is wrong. */
 const KEPT = 100;
-
-/** How exact the last use of an account has to be. */
-const HOUR = 60 * 60 * 1000;
 
 const SCHEMA = [
 	`CREATE TABLE accounts (key TEXT PRIMARY KEY, caps TEXT, touched INTEGER NOT NULL) WITHOUT ROWID`,
@@ -45,8 +43,10 @@ export class Tables implements Rows {
 	/** Keeps fleets, because only their operator may end one. */
 	#forget(before: number): void {
 		this.#run(
-			`DELETE FROM accounts WHERE touched < ? AND key NOT LIKE 'fleet %'
-			AND key NOT IN (SELECT key FROM accounts ORDER BY touched DESC LIMIT ${KEPT})`,
+			`DELETE FROM accounts WHERE touched < ? AND key IN (SELECT key FROM (
+				SELECT key, ROW_NUMBER() OVER (PARTITION BY substr(key, 1, instr(key, ' ')) ORDER BY touched DESC) AS nth
+				FROM accounts WHERE key NOT LIKE 'fleet %'
+			) WHERE nth > ${KEPT})`,
 			before,
 		);
 		this.#run("DELETE FROM meters WHERE key NOT IN (SELECT key FROM accounts)");
@@ -63,12 +63,17 @@ export class Tables implements Rows {
 		this.#run("UPDATE accounts SET caps = ? WHERE key = ? AND caps IS NULL", JSON.stringify(caps), key);
 	}
 
-	touch(key: string, now: number): void {
+	touch(key: string, until: number): void {
 		this.#run(
 			`INSERT INTO accounts (key, touched) VALUES (?, ?)
-			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched - ${HOUR}`,
-			...[key, now],
+			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched`,
+			...[key, until],
 		);
+	}
+
+	begun(period: Period): string[] {
+		const keys = this.#run("SELECT key FROM accounts WHERE key >= ? AND key < ?", `${period} `, `${period}!`);
+		return keys.map(({ key }) => String(key));
 	}
 
 	counts(key: string, now: number): Map<string, Count> {
@@ -109,6 +114,10 @@ export class Tables implements Rows {
 
 	prolong(id: string, until: number): void {
 		this.#run("UPDATE holds SET until = MAX(until, ?) WHERE id = ?", until, id);
+	}
+
+	shorten(key: string, until: number): void {
+		this.#run("UPDATE holds SET until = ? WHERE key = ? AND until > ?", until, key, until);
 	}
 
 	release(id: string): void {
