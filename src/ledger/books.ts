@@ -147,12 +147,10 @@ export class Books implements Ledger {
 	}
 }
 
-/** A period is in use until its end. Full hours, because the time of the last use is written down only where it changes. */
+/** A period is in use until its end. */
 function touch(rows: Rows, { key, end = 0 }: Located, now: number): void {
-	rows.touch(key, Math.max(end, Math.ceil(now / HOUR) * HOUR));
+	rows.touch(key, Math.max(end, now));
 }
-
-const HOUR = 60 * 60 * 1000;
 
 /** Finds the outermost account that is full. */
 function refuse(readings: readonly Reading[], amounts: Amounts): Reservation | undefined {

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { Books, type Rows, type Store } from "../books.ts";
 import { type Connection, connect } from "./runtime.ts";
 import { toLedgerError } from "./faults.ts";
-import { secure, type Secured } from "./file.ts";
+import { checkLength, secure, type Secured } from "./file.ts";
 import { type Ledger, LedgerError } from "../port.ts";
 import { Tables } from "./tables.ts";
 
@@ -32,6 +32,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Ledger> {
 	let store: SqliteStore | undefined;
 	try {
 		return await retry(() => {
+			checkLength(place);
 			store ??= new SqliteStore(place, open(place.file, maxPages), now, retry);
 			store.prepare();
 			return new Books(store);

@@ -10,6 +10,9 @@ const VERSION = 1;
 /** Accounts of each kind that are kept however old they seem, in case it is the clock that is wrong. */
 const KEPT = 100;
 
+/** How exact the last use of an account has to be. */
+const HOUR = 60 * 60 * 1000;
+
 const SCHEMA = [
 	`CREATE TABLE accounts (key TEXT PRIMARY KEY, caps TEXT, touched INTEGER NOT NULL) WITHOUT ROWID`,
 	`CREATE TABLE meters (
@@ -25,6 +28,8 @@ const SCHEMA = [
 	`PRAGMA user_version = ${VERSION}`,
 ];
 
+const TABLES = ["accounts", "meters", "holds", "done"];
+
 export class Tables implements Rows {
 	readonly #run: Connection["run"];
 
@@ -36,7 +41,10 @@ export class Tables implements Rows {
 	prepare(now: number): void {
 		const version = Number(this.#run("PRAGMA user_version")[0]?.["user_version"]);
 		if (version > VERSION) throw new LedgerError("unsuited", "The ledger was made by a newer pi-turn-limit.");
-		if (version < VERSION) for (const statement of SCHEMA) this.#run(statement);
+		const tables = this.#run("SELECT name FROM sqlite_schema WHERE type = 'table'");
+		if (version < VERSION && tables.length === 0) for (const statement of SCHEMA) this.#run(statement);
+		else if (version < VERSION || !TABLES.every((table) => tables.some(({ name }) => name === table)))
+			throw new LedgerError("damaged", "The ledger has lost its tables or its version.");
 		this.#forget(now - WEEK);
 	}
 
@@ -66,7 +74,7 @@ export class Tables implements Rows {
 	touch(key: string, until: number): void {
 		this.#run(
 			`INSERT INTO accounts (key, touched) VALUES (?, ?)
-			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched`,
+			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched - ${HOUR}`,
 			...[key, until],
 		);
 	}
