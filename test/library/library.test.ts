@@ -193,7 +193,7 @@ describe("wrong options", () => {
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, budget, parent.',
+			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, weekTurns, weekCost, weekTokens, monthTurns, monthCost, monthTokens, policy, grace, wrapUpMessage, askTimeout, partialNote, bell, repeatsExcept, onOutcome, budget, parent.',
 		],
 	];
 	for (const [options, error, message] of wrong) {
