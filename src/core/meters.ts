@@ -186,7 +186,7 @@ function over(scope: WiderScope, of: RunMeterId): Row {
 		scope,
 		of,
 		default: "unlimited",
-		title: `${whose}'s ${row.title.toLowerCase()}`,
+		title: `${whose} ${row.title.toLowerCase()}`,
 		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,
 		word: `${name} ${word}`,
 		env: `PI_TURN_LIMIT_${name.toUpperCase()}_${word.toUpperCase()}`,

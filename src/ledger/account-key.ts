@@ -1,38 +1,75 @@
-/** Finds the key of an account, and the date of a day. */
-import type { Account } from "./port.ts";
+/** Finds the key of an account, and which period is meant. */
+import { dateIn, endOf, isPeriod, isZone, type Period } from "./calendar.ts";
+import type { Account, PeriodAccount } from "./port.ts";
 
 export interface Located {
-	/** A day has its date. */
+	/** A period has its date, and the zone of that date. */
 	readonly account: Account;
 	readonly key: string;
+	/** Of a period. */
+	readonly end?: number;
 }
 
+/** What has begun. */
+export interface Begun {
+	/** The keys of all accounts of a kind of period. */
+	begun(period: Period): readonly string[];
+}
+
+const NOTHING: Begun = { begun: () => [] };
+
 /** `held`: the keys of the accounts in which the id holds something. */
-export function locateAll(accounts: readonly Account[], now: number, held: readonly string[] = []): Located[] {
-	const located = accounts.map((account) => locate(account, now, held));
+export function locateAll(
+	accounts: readonly Account[],
+	now: number,
+	rows: Begun,
+	held: readonly string[] = [],
+): Located[] {
+	const located = accounts.map((account) => locate(account, now, rows, held));
 	if (new Set(located.map(({ key }) => key)).size < located.length)
 		throw new RangeError("accounts: expected each account once.");
 	return located;
 }
 
-export function locate(account: Account, now: number, held: readonly string[] = []): Located {
-	if (account.scope !== "day") return { account, key: `${account.scope} ${account.name}` };
-	const today = dateIn(account.zone, now);
-	const day = `day ${account.zone} `;
-	const date = account.date ?? held.find((key) => key.startsWith(day))?.slice(day.length) ?? today;
-	return { account: { ...account, date }, key: day + date };
+export function locate(account: Account, now: number, rows = NOTHING, held: readonly string[] = []): Located {
+	if (!isPeriodAccount(account)) return { account, key: `${account.scope} ${account.name}` };
+	const { scope } = account;
+	const own = { zone: account.zone, date: dateIn(scope, account.zone, now) };
+	const found = account.date === undefined ? (heldPeriod(scope, held) ?? running(account, now, rows)) : account;
+	const { zone, date = own.date } = found ?? own;
+	const end = endOf(scope, zone, date);
+	return { account: { ...account, zone, date }, key: `${scope} ${zone} ${date}`, end };
 }
 
-const dates = new Map<string, { minute: number; date: string }>();
+export function isPeriodAccount(account: Account): account is PeriodAccount {
+	return isPeriod(account.scope);
+}
 
-/** `2026-02-03`. Throws a RangeError for what is not a time zone. */
-function dateIn(zone: string, now: number): string {
-	const minute = Math.floor(now / 60_000); // no zone changes its date within one
-	const known = dates.get(zone);
-	if (known?.minute === minute) return known.date;
-	const options = { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" } as const;
-	const parts = new Intl.DateTimeFormat("en", options).formatToParts(now);
-	const date = ["year", "month", "day"].map((type) => parts.find((part) => part.type === type)?.value).join("-");
-	dates.set(zone, { minute, date });
-	return date;
+interface Dated {
+	readonly zone: string;
+	readonly date: string;
+}
+
+function heldPeriod(period: Period, held: readonly string[]): Dated | undefined {
+	return held.flatMap((key) => datedIn(period, key))[0];
+}
+
+/**
+ * No period begins before the last one has ended, whatever zone it began in: else there would be a midnight to choose
+ * from in every hour. Where several run, because version 2.0 knew each zone's day only, it is the one of the own zone, or
+ * the one that ends first.
+ */
+function running({ scope, zone, keepsZone }: PeriodAccount, now: number, rows: Begun): Dated | undefined {
+	const known = rows.begun(scope).flatMap((key) => datedIn(scope, key));
+	const ending = (a: Dated, b: Dated): number => endOf(scope, a.zone, a.date) - endOf(scope, b.zone, b.date);
+	const running = known.filter((each) => dateIn(scope, each.zone, now) === each.date);
+	if (running.length > 0) return running.find((each) => each.zone === zone) ?? running.toSorted(ending)[0];
+	const last = keepsZone ? known.toSorted(ending).at(-1) : undefined;
+	return last && { zone: last.zone, date: dateIn(scope, last.zone, now) };
+}
+
+/** None if the key is of another kind, or of a zone that this runtime does not know. */
+function datedIn(period: Period, key: string): readonly Dated[] {
+	const [kind, zone = "", date = ""] = key.split(" ");
+	return kind === period && isZone(zone) ? [{ zone, date }] : [];
 }

@@ -1,6 +1,7 @@
 /** The port's rules, over any store whose rows can be read and changed in one transaction. */
-import { checkAccounts, checkAmounts, checkId, checkTtl } from "./checks.ts";
-import { locate, locateAll, type Located } from "./account-key.ts";
+import { checkAccounts, checkAmounts, checkId, checkTtl, LONGEST } from "./checks.ts";
+import { type Begun, isPeriodAccount, locate, locateAll, type Located } from "./account-key.ts";
+import { PERIODS } from "./calendar.ts";
 import {
 	type Account,
 	type Amounts,
@@ -20,13 +21,13 @@ export interface Count {
 }
 
 /** The rows of a ledger inside a transaction. Accounts are named by their keys. */
-export interface Rows {
+export interface Rows extends Begun {
 	/** The creator's caps; undefined if nobody has joined. */
 	caps(key: string): Amounts | undefined;
 	/** Sets the creator's caps unless there are some. */
 	create(key: string, caps: Amounts): void;
-	/** Makes sure that the account is there, and notes that it is in use. */
-	touch(key: string, now: number): void;
+	/** Makes sure that the account is there, and notes until when it is in use. */
+	touch(key: string, until: number): void;
 	counts(key: string, now: number): ReadonlyMap<string, Count>;
 	charge(key: string, meter: string, amount: number): void;
 	grant(key: string, meter: string, amount: number): void;
@@ -34,6 +35,8 @@ export interface Rows {
 	heldIn(id: string): readonly string[];
 	hold(id: string, key: string, meter: string, amount: number, until: number): void;
 	prolong(id: string, until: number): void;
+	/** Holds in the account last no longer than that. */
+	shorten(key: string, until: number): void;
 	release(id: string): void;
 	isDone(id: string): boolean;
 	done(id: string, now: number): void;
@@ -55,9 +58,9 @@ export class Books implements Ledger {
 	async join(account: Account): Promise<Reading> {
 		checkAccounts([account]);
 		return this.#store.transact("write", (rows, now) => {
-			const located = locate(account, now);
-			rows.touch(located.key, now);
-			if (account.scope !== "day") rows.create(located.key, account.caps);
+			const located = locate(account, now, rows);
+			touch(rows, located, now);
+			if (!isPeriodAccount(account)) rows.create(located.key, account.caps);
 			return read(rows, located, now);
 		});
 	}
@@ -71,15 +74,17 @@ export class Books implements Ledger {
 			throw new RangeError("reserve: expected at least one account and one meter.");
 		return this.#store.transact("write", (rows, now): Reservation => {
 			const held = rows.heldIn(id);
-			const located = locateAll(accounts, now, held);
+			const located = locateAll(accounts, now, rows, held);
+			// After the clock has gone back a hold would outlive its dead holder by as much.
+			for (const { key } of located) rows.shorten(key, now + LONGEST);
 			const readings = located.map((each) => readJoined(rows, each, now));
 			if (held.length > 0) return { granted: true, readings };
 			if (rows.isDone(id)) throw new RangeError(`reserve: the id ${JSON.stringify(id)} has been settled.`);
 			const refusal = refuse(readings, amounts);
 			if (refusal) return refusal;
-			for (const { key } of located) {
-				rows.touch(key, now);
-				for (const [meter, amount] of Object.entries(amounts)) rows.hold(id, key, meter, amount, now + ttl);
+			for (const each of located) {
+				touch(rows, each, now);
+				for (const [meter, amount] of Object.entries(amounts)) rows.hold(id, each.key, meter, amount, now + ttl);
 			}
 			return { granted: true, readings: readings.map((reading) => withHeld(reading, amounts)) };
 		});
@@ -91,11 +96,11 @@ export class Books implements Ledger {
 		checkAmounts("amounts", amounts);
 		return this.#store.transact("write", (rows, now) => {
 			const held = rows.heldIn(id);
-			const located = locateAll(accounts, now, held);
+			const located = locateAll(accounts, now, rows, held);
 			if (!rows.isDone(id)) {
-				for (const { key } of located) {
-					rows.touch(key, now);
-					for (const [meter, amount] of Object.entries(amounts)) rows.charge(key, meter, amount);
+				for (const each of located) {
+					touch(rows, each, now);
+					for (const [meter, amount] of Object.entries(amounts)) rows.charge(each.key, meter, amount);
 				}
 				rows.release(id);
 				rows.done(id, now);
@@ -118,10 +123,10 @@ export class Books implements Ledger {
 		checkAccounts([account]);
 		checkAmounts("by", by);
 		return this.#store.transact("write", (rows, now) => {
-			const located = locate(account, now);
+			const located = locate(account, now, rows);
 			const { meters } = readJoined(rows, located, now);
 			if (!rows.isDone(id)) {
-				rows.touch(located.key, now);
+				touch(rows, located, now);
 				for (const [meter, amount] of Object.entries(by))
 					rows.grant(located.key, meter, amount + overdraft(meters[meter]));
 				rows.done(id, now);
@@ -133,7 +138,7 @@ export class Books implements Ledger {
 	async read(accounts: readonly Account[]): Promise<readonly Reading[]> {
 		checkAccounts(accounts);
 		return this.#store.transact("read", (rows, now) =>
-			locateAll(accounts, now).map((each) => readJoined(rows, each, now)),
+			locateAll(accounts, now, rows).map((each) => readJoined(rows, each, now)),
 		);
 	}
 
@@ -142,9 +147,14 @@ export class Books implements Ledger {
 	}
 }
 
+/** A period is in use until its end. */
+function touch(rows: Rows, { key, end = 0 }: Located, now: number): void {
+	rows.touch(key, Math.max(end, now));
+}
+
 /** Finds the outermost account that is full. */
 function refuse(readings: readonly Reading[], amounts: Amounts): Reservation | undefined {
-	for (const scope of ["fleet", "day", "tree"]) {
+	for (const scope of ["fleet", ...PERIODS, "tree"]) {
 		for (const full of readings.filter(({ account }) => account.scope === scope)) {
 			const meters = Object.entries(full.meters).filter(([meter, balance]) => isFull(balance, amounts[meter] ?? 0));
 			if (meters.length === 0) continue;
@@ -175,8 +185,9 @@ export function withHeld({ account, meters }: Reading, amounts: Amounts): Readin
 
 function readJoined(rows: Rows, located: Located, now: number): Reading {
 	const { account, key } = located;
-	const creators = account.scope === "day" ? {} : rows.caps(key);
-	if (account.scope !== "day" && creators === undefined)
+	if (isPeriodAccount(account)) return read(rows, located, now, {});
+	const creators = rows.caps(key);
+	if (creators === undefined)
 		throw new LedgerError("unjoined", `The ledger does not know the ${account.scope} ${account.name}.`);
 	return read(rows, located, now, creators);
 }

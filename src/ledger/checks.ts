@@ -1,7 +1,12 @@
 /** Checks what the port's operations are given. Each throws a RangeError that names the field and what it expects. */
+import { isPeriodAccount } from "./account-key.ts";
+import { isDate, type Period } from "./calendar.ts";
 import { type Account, type Amounts, MOST } from "./port.ts";
 
-/** How long day and tree accounts, and ids, are kept at least: late settles have to land. */
+/** The longest lease. */
+export const LONGEST = 10 * 60 * 1000;
+
+/** How long trees and ids are kept at least after their last use, and periods after their end: late settles have to land. */
 export const WEEK = 7 * 24 * 60 * 60 * 1000;
 
 export function checkId(id: string): void {
@@ -10,8 +15,8 @@ export function checkId(id: string): void {
 }
 
 export function checkTtl(ttl: number): void {
-	if (!Number.isSafeInteger(ttl) || ttl < 1 || ttl > WEEK)
-		throw new RangeError(`ttl: expected whole milliseconds from 1 to ${WEEK}, got ${ttl}.`);
+	if (!Number.isSafeInteger(ttl) || ttl < 1 || ttl > LONGEST)
+		throw new RangeError(`ttl: expected whole milliseconds from 1 to ${LONGEST}, got ${ttl}.`);
 }
 
 export function checkAmounts(what: string, amounts: Amounts): void {
@@ -24,11 +29,14 @@ export function checkAmounts(what: string, amounts: Amounts): void {
 export function checkAccounts(accounts: readonly Account[]): void {
 	for (const account of accounts) {
 		checkAmounts("caps", account.caps);
-		if (account.scope !== "day") {
+		if (!isPeriodAccount(account)) {
 			if (account.name === "") throw new RangeError(`${account.scope}: expected a name that is not empty.`);
 			continue;
 		}
-		if (account.date !== undefined && !/^\d{4}-\d\d-\d\d$/.test(account.date))
-			throw new RangeError(`date: expected YYYY-MM-DD, got ${account.date}.`);
+		const { scope, date } = account;
+		if (date !== undefined && !isDate(scope, date))
+			throw new RangeError(`date: expected ${FORMS[scope]}, got ${date}.`);
 	}
 }
+
+const FORMS: Readonly<Record<Period, string>> = { day: "YYYY-MM-DD", week: "YYYY-Www", month: "YYYY-MM" };

@@ -1,5 +1,6 @@
 /** A ledger in memory: for agents of one process, and as the measure of the engines that write. */
 import { Books, type Count, type Rows, type Store } from "./books.ts";
+import type { Period } from "./calendar.ts";
 import { WEEK } from "./checks.ts";
 import { type Amounts, type Ledger, LedgerError } from "./port.ts";
 
@@ -39,8 +40,7 @@ interface Entry {
 }
 
 interface Hold {
-	until: number;
-	readonly rows: { readonly key: string; readonly meter: string; readonly amount: number }[];
+	readonly rows: { readonly key: string; readonly meter: string; readonly amount: number; until: number }[];
 }
 
 class MemoryRows implements Rows {
@@ -65,6 +65,10 @@ class MemoryRows implements Rows {
 		this.#entry(key);
 	}
 
+	begun(period: Period): string[] {
+		return [...this.#accounts.keys()].filter((key) => key.startsWith(`${period} `));
+	}
+
 	counts(key: string, now: number): Map<string, Count> {
 		const { used, granted } = this.#accounts.get(key) ?? empty();
 		const counts = new Map<string, Count>();
@@ -78,8 +82,8 @@ class MemoryRows implements Rows {
 		};
 		for (const [meter, amount] of used) add(meter, { used: amount });
 		for (const [meter, amount] of granted) add(meter, { granted: amount });
-		for (const { until, rows } of this.#holds.values()) {
-			for (const { meter, amount } of rows.filter((row) => row.key === key))
+		for (const { rows } of this.#holds.values()) {
+			for (const { meter, amount, until } of rows.filter((row) => row.key === key))
 				add(meter, until > now ? { held: amount } : { used: amount });
 		}
 		return counts;
@@ -98,14 +102,18 @@ class MemoryRows implements Rows {
 	}
 
 	hold(id: string, key: string, meter: string, amount: number, until: number): void {
-		const hold = this.#holds.get(id) ?? { until, rows: [] };
-		hold.rows.push({ key, meter, amount });
+		const hold = this.#holds.get(id) ?? { rows: [] };
+		hold.rows.push({ key, meter, amount, until });
 		this.#holds.set(id, hold);
 	}
 
 	prolong(id: string, until: number): void {
-		const hold = this.#holds.get(id);
-		if (hold) hold.until = Math.max(hold.until, until);
+		for (const row of this.#holds.get(id)?.rows ?? []) row.until = Math.max(row.until, until);
+	}
+
+	shorten(key: string, until: number): void {
+		for (const hold of this.#holds.values())
+			for (const row of hold.rows) if (row.key === key) row.until = Math.min(row.until, until);
 	}
 
 	release(id: string): void {

@@ -7,6 +7,8 @@
  * with the same id.
  */
 
+import type { Period } from "./calendar.ts";
+
 /** Whole numbers from 0 to `MOST`, by meter. Cost is in millionths of a dollar. */
 export type Amounts = Readonly<Record<string, number>>;
 
@@ -15,16 +17,29 @@ export const MOST = 1e12;
 
 /**
  * Where something is counted, and the caps that its reader sets; a meter without a cap is counted and unlimited.
- * From the outermost to the innermost: fleet, day, tree.
+ * From the outermost to the innermost: fleet, month, week, day, tree.
  *
  * A fleet and a tree have the caps of whoever joined first. A later reader's own cap binds that reader only, and only
- * where it is lower. A day has no caps of its own: each reader's cap is its own, so that a changed setting takes effect
- * at once. Grants come on top, for every reader.
+ * where it is lower. A period has no caps of its own: each reader's cap is its own, so that a changed setting takes
+ * effect at once. Grants come on top, for every reader.
  */
 export type Account =
-	| { readonly scope: "fleet" | "tree"; readonly name: string; readonly caps: Amounts }
-	/** Without a date: the day on which the id was reserved, otherwise today in that time zone. */
-	| { readonly scope: "day"; readonly zone: string; readonly date?: string; readonly caps: Amounts };
+	{ readonly scope: "fleet" | "tree"; readonly name: string; readonly caps: Amounts } | PeriodAccount;
+
+/**
+ * A calendar day, ISO week or month. Without a date it is the one in which the id was reserved, otherwise the one that
+ * runs, whatever zone it began in; if none runs, one begins.
+ */
+export interface PeriodAccount {
+	readonly scope: Period;
+	/** Where a period that begins is on the calendar. */
+	readonly zone: string;
+	/** A period that begins has the zone of the last one, if there was one. */
+	readonly keepsZone?: boolean;
+	/** `2026-11-18`, `2026-W47` or `2026-11`, in this zone. */
+	readonly date?: string;
+	readonly caps: Amounts;
+}
 
 /** One meter of an account. `used` includes lapsed holds, `cap` what was granted; `used` can be above `cap`. */
 export interface Balance {
@@ -33,7 +48,7 @@ export interface Balance {
 	readonly cap: number | "unlimited";
 }
 
-/** An account as its reader sees it; a day has its date. */
+/** An account as its reader sees it; a period has its date. */
 export interface Reading {
 	readonly account: Account;
 	/** Every meter that has a cap or a count. */

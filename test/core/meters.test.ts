@@ -230,10 +230,10 @@ test("every row has words of its own, and samples that people can type", () => {
 	assert.deepEqual(rows, [
 		...["Turn limit, Turns, 25, 50, +10", "Tool limit, Tools, 200, +10", "Cost limit, Cost, 2.50, +1"],
 		...["Limit of tokens, Tokens, 500k, +100k", "Time limit, Time, 30m, +10m", "Repeat limit, Repeats, 5, +5"],
-		...["Session", "Tree", "Day", "Budget"].flatMap((whose) => [
-			`${whose}'s turn limit, ${whose} turns, 25, 50, +10`,
-			`${whose}'s cost limit, ${whose} cost, 2.50, +1`,
-			`${whose}'s limit of tokens, ${whose} tokens, 500k, +100k`,
+		...["Session", "Tree", "Day", "Week", "Month", "Budget"].flatMap((whose) => [
+			`${whose} turn limit, ${whose} turns, 25, 50, +10`,
+			`${whose} cost limit, ${whose} cost, 2.50, +1`,
+			`${whose} limit of tokens, ${whose} tokens, 500k, +100k`,
 		]),
 	]);
 });

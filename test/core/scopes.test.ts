@@ -5,7 +5,7 @@ import { line } from "../../src/core/outcome.ts";
 import { type Scope, SCOPES as ROWS, WIDER_SCOPES } from "../../src/core/scopes.ts";
 import { ABORT, asks, Driver, type Said } from "./driver.ts";
 
-const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "fleet"];
+const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "week", "month", "fleet"];
 
 function over(...scopes: Scope[]): MeterId[] {
 	return METER_IDS.filter((id) => scopes.includes(kindOf(id).scope));
@@ -25,8 +25,8 @@ for (const scope of WIDER_SCOPES) {
 	});
 }
 
-describe("what a session or a day may spend", () => {
-	for (const id of over("session", "day")) {
+describe("what a session or a period may spend", () => {
+	for (const id of over("session", "day", "week", "month")) {
 		test(`${id}: no prompt refills it, and a run that begins with it reached is asked about or stopped`, () => {
 			for (const attended of [true, false]) {
 				const run = new Driver({ turns: "unlimited", [id]: 2, attended }).prompt();
@@ -55,8 +55,8 @@ describe("what a session or a day may spend", () => {
 	}
 });
 
-for (const id of over("session", "tree", "day")) {
-	const narrower = over("round", "session", "tree").filter((other) => {
+for (const id of over("session", "tree", "day", "week", "month")) {
+	const narrower = over("round", "session", "tree", "day", "week").filter((other) => {
 		return kindOf(other).of === kindOf(id).of && SCOPES.indexOf(kindOf(other).scope) < SCOPES.indexOf(kindOf(id).scope);
 	});
 	for (const other of narrower) {

@@ -38,8 +38,12 @@ function without(given: Given = {}, turns = 0): Driver {
 	return run;
 }
 
-test("tree, day and budget are shared, the widest first, and nothing else is", () => {
-	const widest = ["budget", "day", "tree"].flatMap((scope) => [`${scope}Turns`, `${scope}Cost`, `${scope}Tokens`]);
+test("tree, periods and budget are shared, the widest first, and nothing else is", () => {
+	const widest = ["budget", "month", "week", "day", "tree"].flatMap((scope) => [
+		`${scope}Turns`,
+		`${scope}Cost`,
+		`${scope}Tokens`,
+	]);
 	assert.deepEqual(SHARED, widest);
 	assert.deepEqual(new Set(METER_IDS.filter((id) => isShared(id))), new Set(SHARED));
 });

@@ -30,6 +30,8 @@ const SCOPE_WORDS: Record<Scope, readonly [string, string]> = {
 	session: ["in this session", "for this session"],
 	tree: ["in this tree of agents", "for this tree of agents"],
 	day: ["today", "for today"],
+	week: ["this week", "for this week"],
+	month: ["this month", "for this month"],
 	fleet: ["in this fleet's budget", "for this fleet's budget"],
 };
 

@@ -149,7 +149,7 @@ describe("npm start in a terminal of the usual size", () => {
 			tui.type("y");
 			await tui.shows(closing);
 			await tui.shows("Try next");
-			if (name === "subagents") await tui.shows("the tree's turn limit stopped this subagent");
+			if (name === "subagents") await tui.shows("the tree turn limit stopped this subagent");
 		});
 	}
 

@@ -13,16 +13,20 @@ before(async () => {
 		CREATE OR REPLACE FUNCTION pi_turn_limit.clock() RETURNS bigint LANGUAGE sql AS 'SELECT now FROM pi_turn_limit.test_clock'`);
 });
 
-contract("PostgreSQL", async (t, now) => {
-	await shared.sql`TRUNCATE pi_turn_limit.account, pi_turn_limit.done CASCADE`;
-	let set: number | undefined;
-	const setClock = async (): Promise<void> => {
-		if (set === now()) return;
-		set = now();
-		await shared.sql`UPDATE pi_turn_limit.test_clock SET now = ${set}`;
-	};
-	return async () => clocked(await shared.open(t), setClock);
-});
+contract(
+	"PostgreSQL",
+	async (t, now) => {
+		await shared.sql`TRUNCATE pi_turn_limit.account, pi_turn_limit.done CASCADE`;
+		let set: number | undefined;
+		const setClock = async (): Promise<void> => {
+			if (set === now()) return;
+			set = now();
+			await shared.sql`UPDATE pi_turn_limit.test_clock SET now = ${set}`;
+		};
+		return async () => clocked(await shared.open(t), setClock);
+	},
+	"server",
+);
 
 /** A ledger whose server has the test's time. */
 function clocked(ledger: Ledger, setClock: () => Promise<void>): Ledger {

@@ -5,6 +5,7 @@ import {
 	chmodSync,
 	chownSync,
 	closeSync,
+	cpSync,
 	linkSync,
 	lstatSync,
 	mkdirSync,
@@ -15,6 +16,7 @@ import {
 	rmSync,
 	symlinkSync,
 	truncateSync,
+	utimesSync,
 	writeFileSync,
 	writeSync,
 } from "node:fs";
@@ -26,7 +28,7 @@ import { promisify } from "node:util";
 import type { Fault, Ledger } from "../../src/ledger/port.ts";
 import { defer } from "../harness/wait.ts";
 import { type Sandbox, sandbox } from "./sandbox.ts";
-import { balance, DAY, day, fault, fleet, NOON, tree, MINUTE } from "./world.ts";
+import { balance, DAY, day, fault, fleet, month, NOON, tree, MINUTE, week } from "./world.ts";
 
 /** A ledger in which a tree of 9 has spent 2, closed again. */
 async function spent(t: TestContext): Promise<Sandbox> {
@@ -48,6 +50,9 @@ suite("a damaged ledger", () => {
 		"is overwritten in the middle": (file) => overwrite(file, 1, 3),
 		"is overwritten where opening would not look": (file) => overwrite(file, 3, 1),
 		"is cut off": (file) => truncateSync(file, 6000),
+		"is empty": (file) => empty(file),
+		"has lost a table": (file) => run(file, "DROP TABLE meters"),
+		"has lost its version": (file) => run(file, "PRAGMA user_version = 0"),
 		"is something else": (file) => writeFileSync(file, "a text of some length, but no database".repeat(100)),
 	};
 	for (const [what, harm] of Object.entries(damage)) {
@@ -84,6 +89,39 @@ suite("a damaged ledger", () => {
 		);
 		assert.equal(besides(box).length, 1);
 		await (await box.open()).join(tree());
+	});
+
+	test("is not moved aside by one who found it late, when another has begun a new one", async (t) => {
+		const box = await spent(t);
+		run(box.file, "DROP TABLE meters");
+		let isNew = false;
+		const now = (): number => {
+			if (!isNew) {
+				renameSync(box.directory, `${box.directory}.damaged-first`);
+				cpSync(`${box.directory}.damaged-first`, box.directory, { recursive: true });
+				isNew = true;
+			}
+			return NOON;
+		};
+		await assert.rejects(
+			box.open({ now }),
+			(error: Error) => fault("damaged")(error) && /Another process has moved it/.test(error.message),
+		);
+		assert.deepEqual(besides(box), ["ledger.damaged-first"]);
+		assert.ok(lstatSync(box.file).isFile());
+	});
+
+	test("of no length is waited for while another process may be making it", async (t) => {
+		const box = sandbox(t);
+		mkdirSync(box.directory, 0o700);
+		touch(box.file);
+		const opening = box.open();
+		for (let i = 0; i < 100; i++) await setImmediate();
+		const other = new DatabaseSync(box.file);
+		other.exec("PRAGMA journal_mode = WAL");
+		other.close();
+		await (await opening).join(tree());
+		assert.deepEqual(besides(box), []);
 	});
 
 	test("that another process moves aside is closed for those who have it open", async (t) => {
@@ -257,8 +295,9 @@ test("nobody else can read a ledger, and one that others could read is closed to
 	const box = sandbox(t);
 	const umask = process.umask(0);
 	defer(t, () => process.umask(umask));
-	mkdirSync(box.directory, 0o755);
-	writeFileSync(box.file, "", { mode: 0o644 });
+	(await box.open()).close();
+	chmodSync(box.directory, 0o755);
+	chmodSync(box.file, 0o644);
 	const ledger = await box.open();
 	await ledger.join(tree());
 	const modes = [box.directory, box.file, `${box.file}-wal`, `${box.file}-shm`].map((path) => lstatSync(path).mode);
@@ -293,6 +332,34 @@ suite("what is old", () => {
 		assert.deepEqual(await balance(ledger, fleet()), [150, 0, "unlimited"]);
 		const left = (table: string): unknown => run(box.file, `SELECT COUNT(*) AS n FROM ${table}`);
 		assert.deepEqual(["accounts", "meters", "holds", "done"].map(left), [101, 101, 100, 1]);
+	});
+
+	test("is not a day, a week or a month before a week after its end, however many trees are younger", async (t) => {
+		const box = sandbox(t);
+		const clock = { now: Date.UTC(2026, 10, 1) };
+		const open = () => box.open({ now: () => clock.now });
+		const first = await open();
+		const all = [day(), week(), month()];
+		await first.settle("a", all, { turns: 1 });
+		const dated = (await first.read(all)).map(({ account }) => account);
+		clock.now = Date.UTC(2026, 11, 1) + 7 * DAY;
+		for (const account of accounts) await first.join(account);
+		const later = await open();
+		for (const account of dated) assert.deepEqual(await balance(later, account), [1, 0, "unlimited"], account.scope);
+	});
+
+	test("is not a day that a clock takes for old which jumps forward and back, beside 120 trees", async (t) => {
+		const box = sandbox(t);
+		const clock = { now: NOON };
+		const open = () => box.open({ now: () => clock.now });
+		await (await open()).settle("a", [day(), month()], { turns: 1 });
+		clock.now += 400 * DAY;
+		const wrong = await open();
+		for (const account of accounts.slice(0, 120)) await wrong.join(account);
+		await open();
+		clock.now = NOON;
+		const right = await open();
+		for (const account of [day(), month()]) assert.deepEqual(await balance(right, account), [1, 0, "unlimited"]);
 	});
 
 	test("is not forgotten because the clock is wrong for a while", async (t) => {
@@ -346,6 +413,12 @@ function overwrite(file: string, page: number, pages: number): void {
 	const open = openSync(file, "r+");
 	writeSync(open, Buffer.alloc(pages * 4096, 0xa5), 0, pages * 4096, page * 4096);
 	closeSync(open);
+}
+
+/** As it was left long ago. */
+function empty(file: string): void {
+	truncateSync(file, 0);
+	utimesSync(file, 0, 0);
 }
 
 function touch(path: string): void {

@@ -1,7 +1,12 @@
 import { memory } from "../../src/ledger/memory.ts";
 import { contract } from "./contract.ts";
+import { periods } from "./periods.ts";
+import type { Make } from "./world.ts";
 
-contract("in memory", (_t, now) => {
+const make: Make = (_t, now) => {
 	const open = memory(now);
 	return () => Promise.resolve(open());
-});
+};
+
+contract("in memory", make);
+periods("in memory", make);

@@ -2,11 +2,17 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
-import type { Account, Amounts, Balance, Ledger, Reading, Reservation } from "../../src/ledger/port.ts";
+import type { Account, Amounts, Balance, Ledger, PeriodAccount, Reading, Reservation } from "../../src/ledger/port.ts";
 import { check, REPLAY } from "../spec/check.ts";
-import { DAY, type Make, MINUTE } from "./world.ts";
+import { DAY, type Make, MINUTE, type Where } from "./world.ts";
 
-const SCOPES = ["fleet", "day", "tree"];
+const SCOPES = ["fleet", "month", "week", "day", "tree"];
+const ZONES = ["UTC", "Asia/Tokyo"];
+
+/** The longest lease. */
+const LONGEST = 10 * MINUTE;
+
+const isPeriod = (account: Account): account is PeriodAccount => !("name" in account);
 
 /** What happened to one id: a hold, then at most one settle; or a grant. */
 interface Slip {
@@ -14,16 +20,22 @@ interface Slip {
 	readonly kind: "hold" | "settle" | "grant";
 	readonly accounts: readonly string[];
 	readonly amounts: Amounts;
-	until: number;
+	/** By account. */
+	readonly until: Map<string, number>;
 }
 
 class Paper {
 	now: number;
 	readonly slips: Slip[] = [];
 	readonly creators = new Map<string, Amounts>();
+	/** The periods that somebody has used, in the order of their beginning. */
+	readonly begun: Set<string>;
+	readonly where: Where;
 
-	constructor(now: number) {
+	constructor(now: number, begun: Set<string>, where: Where) {
 		this.now = now;
+		this.begun = begun;
+		this.where = where;
 	}
 
 	/** Only a hold without a settle still counts as one. */
@@ -36,18 +48,46 @@ class Paper {
 	}
 
 	key(account: Account, id = ""): string {
-		if (account.scope !== "day") return `${account.scope}/${account.name}`;
-		const held = this.hold(id)?.accounts.find((key) => key.startsWith(`day/${account.zone}/`));
-		return held ?? `day/${account.zone}/${this.today(account.zone)}`;
+		if (!isPeriod(account)) return `${account.scope}/${account.name}`;
+		const { scope, zone, keepsZone } = account;
+		const held = this.hold(id)?.accounts.find((key) => key.startsWith(`${scope}/`));
+		if (held) return held;
+		const current = ZONES.map((each) => `${scope}/${each}/${this.date(scope, each)}`);
+		const own = `${scope}/${zone}/${this.date(scope, zone)}`;
+		if (this.begun.has(own)) return own;
+		const running = current.find((key) => this.begun.has(key));
+		if (running) return running;
+		// Of two periods that began on one date Tokyo's ends first; its own is the last only with a later date.
+		const last = [...this.begun]
+			.filter((key) => key.startsWith(`${scope}/`))
+			.toSorted(byEnd)
+			.at(-1);
+		const there = keepsZone && last ? last.split("/").slice(1, -1).join("/") : zone;
+		return `${scope}/${there}/${this.date(scope, there)}`;
 	}
 
 	/** Neither zone ever changes its clocks. */
-	today(zone: string): string {
-		return new Date(this.now + (zone === "Asia/Tokyo" ? 9 : 0) * 60 * MINUTE).toISOString().slice(0, 10);
+	date(scope: string, zone: string): string {
+		const day = new Date(this.now + (zone === "Asia/Tokyo" ? 9 : 0) * 60 * MINUTE).toISOString();
+		if (scope !== "week") return day.slice(0, scope === "day" ? 10 : 7);
+		const date = new Date(day.slice(0, 10));
+		date.setUTCDate(date.getUTCDate() + 4 - (date.getUTCDay() || 7));
+		const days = (Number(date) - Date.UTC(date.getUTCFullYear(), 0, 1)) / DAY;
+		return `${date.getUTCFullYear()}-W${String(Math.floor(days / 7) + 1).padStart(2, "0")}`;
+	}
+
+	begin(keys: readonly string[]): void {
+		for (const key of keys) if (!/^(fleet|tree)/.test(key)) this.begun.add(key);
+	}
+
+	/** After the clock has gone back no hold outlives the longest lease. */
+	shorten(keys: readonly string[]): void {
+		for (const { until } of this.where === "machine" ? this.slips : [])
+			for (const key of keys) until.set(key, Math.min(until.get(key) ?? 0, this.now + LONGEST));
 	}
 
 	isKnown(account: Account): boolean {
-		return account.scope === "day" || this.creators.has(this.key(account));
+		return isPeriod(account) || this.creators.has(this.key(account));
 	}
 
 	sum(kind: Slip["kind"], key: string, meter: string, counts: (slip: Slip) => boolean = () => true): number {
@@ -57,11 +97,11 @@ class Paper {
 
 	balance(account: Account, key: string, meter: string): Balance {
 		const open = (slip: Slip): boolean => !this.isDone(slip.id);
-		const lapsed = this.sum("hold", key, meter, (slip) => open(slip) && slip.until <= this.now);
+		const lapsed = this.sum("hold", key, meter, (slip) => open(slip) && slip.until.get(key)! <= this.now);
 		const caps = [account.caps[meter], this.creators.get(key)?.[meter]].filter((cap) => cap !== undefined);
 		return {
 			used: this.sum("settle", key, meter) + lapsed,
-			held: this.sum("hold", key, meter, (slip) => open(slip) && slip.until > this.now),
+			held: this.sum("hold", key, meter, (slip) => open(slip) && slip.until.get(key)! > this.now),
 			cap: caps.length === 0 ? "unlimited" : Math.min(...caps) + this.sum("grant", key, meter),
 		};
 	}
@@ -73,10 +113,21 @@ class Paper {
 			.flatMap(({ amounts }) => Object.keys(amounts));
 		const meters = [...Object.keys(account.caps), ...Object.keys(this.creators.get(key) ?? {}), ...written];
 		return {
-			account: account.scope === "day" ? { ...account, date: key.slice(-10) } : account,
+			account: isPeriod(account) ? { ...account, ...dated(key) } : account,
 			meters: Object.fromEntries(meters.map((meter) => [meter, this.balance(account, key, meter)])),
 		};
 	}
+}
+
+function dated(key: string): { readonly zone: string; readonly date: string } {
+	const parts = key.split("/").slice(1);
+	return { zone: parts.slice(0, -1).join("/"), date: parts.at(-1) ?? "" };
+}
+
+/** Where the date is the same, Tokyo's period ends before that of UTC. */
+function byEnd(a: string, b: string): number {
+	const [one, other] = [dated(a), dated(b)];
+	return one.date === other.date ? (one.zone < other.zone ? -1 : 1) : one.date < other.date ? -1 : 1;
 }
 
 /** Both sides of one sequence. Names and ids are its own, because sequences share a store. */
@@ -106,7 +157,7 @@ class Step implements fc.AsyncCommand<Paper, Real> {
 
 	async run(paper: Paper, real: Real): Promise<void> {
 		const named = <T extends Account>(account: T): T =>
-			account.scope === "day" ? account : { ...account, name: real.prefix + account.name };
+			isPeriod(account) ? account : { ...account, name: real.prefix + account.name };
 		await this.work(paper, real, real.ledgers[this.reader] as Ledger, named);
 	}
 
@@ -118,102 +169,128 @@ class Step implements fc.AsyncCommand<Paper, Real> {
 const amount = fc.integer({ min: 0, max: 4 });
 const amounts = fc.dictionary(fc.constantFrom("turns", "cost"), amount, { maxKeys: 2 });
 const caps = fc.dictionary(fc.constantFrom("turns", "cost"), fc.integer({ min: 0, max: 9 }), { maxKeys: 2 });
-const account: fc.Arbitrary<Account> = fc.oneof(
-	fc.record({ scope: fc.constantFrom("fleet" as const, "tree" as const), name: fc.constantFrom("a", "b"), caps }),
-	fc.record({ scope: fc.constant("day" as const), zone: fc.constantFrom("UTC", "Asia/Tokyo"), caps }),
-);
-const accounts = fc.uniqueArray(account, {
-	minLength: 1,
-	maxLength: 4,
-	selector: (each) => each.scope + (each.scope === "day" ? each.zone : each.name),
+const named = fc.record({
+	scope: fc.constantFrom("fleet" as const, "tree" as const),
+	name: fc.constantFrom("a", "b"),
+	caps,
 });
+const periods = fc.record({
+	scope: fc.constantFrom("day" as const, "week" as const, "month" as const),
+	zone: fc.constantFrom(...ZONES),
+	keepsZone: fc.boolean(),
+	caps,
+});
+const days = fc.record({ scope: fc.constant("day" as const), zone: fc.constant("UTC"), caps });
+const ACCOUNTS: Readonly<Record<Where, fc.Arbitrary<Account>>> = {
+	machine: fc.oneof(named, periods),
+	server: fc.oneof(named, days),
+};
 const id = fc.integer({ min: 0, max: 9 }).map(String);
-const ttl = fc.constantFrom(1, MINUTE, DAY);
+const ttl = fc.constantFrom(1, MINUTE, LONGEST);
 
-const steps = {
-	join: fc.record({ account }).map(({ account }): Do => async (paper, _real, ledger, named) => {
-		const joined = named(account);
-		const key = paper.key(joined);
-		if (joined.scope !== "day" && !paper.creators.has(key)) paper.creators.set(key, joined.caps);
-		assert.deepEqual(await ledger.join(joined), paper.read(joined));
-	}),
-
-	reserve: fc.record({ id, accounts, amounts, ttl }).map((given): Do => async (paper, real, ledger, named) => {
-		const id = real.prefix + given.id;
-		const accounts = given.accounts.map(named);
-		const result = ledger.reserve(id, accounts, given.amounts, given.ttl);
-		if (Object.keys(given.amounts).length === 0) return await assert.rejects(result, RangeError);
-		if (!accounts.every((account) => paper.isKnown(account))) return await assert.rejects(result, { kind: "unjoined" });
-		if (paper.isDone(id)) return await assert.rejects(result, RangeError);
-		const read = (): Reading[] => accounts.map((account) => paper.read(account, paper.key(account, id)));
-		if (paper.hold(id)) return assert.deepEqual(await result, { granted: true, readings: read() });
-		const full = SCOPES.flatMap((scope) => read().filter(({ account }) => account.scope === scope)).flatMap(
-			(reading) => {
-				const meters = Object.keys(reading.meters).filter(
-					(meter) => !fits(reading.meters[meter]!, given.amounts[meter]),
-				);
-				return meters.length > 0 ? [{ full: reading, meters }] : [];
-			},
-		)[0];
-		if (full) return refused(await result, full, read());
-		const keys = accounts.map((account) => paper.key(account));
-		paper.slips.push({ id, kind: "hold", accounts: keys, amounts: given.amounts, until: paper.now + given.ttl });
-		assert.deepEqual(await result, { granted: true, readings: read() });
-	}),
-
-	settle: fc.record({ id, accounts, amounts }).map((given): Do => async (paper, real, ledger, named) => {
-		const id = real.prefix + given.id;
-		const accounts = given.accounts.map(named);
-		const keys = accounts.map((account) => paper.key(account, id));
-		if (!paper.isDone(id)) paper.slips.push({ id, kind: "settle", accounts: keys, amounts: given.amounts, until: 0 });
-		const readings = accounts.map((account, i) => paper.read(account, keys[i]));
-		assert.deepEqual(await ledger.settle(id, accounts, given.amounts), readings);
-	}),
-
-	renew: fc.record({ ids: fc.array(id), ttl }).map((given): Do => async (paper, real, ledger) => {
-		const ids = given.ids.map((id) => real.prefix + id);
-		for (const slip of ids.flatMap((id) => paper.hold(id) ?? []))
-			slip.until = Math.max(slip.until, paper.now + given.ttl);
-		await ledger.renew(ids, given.ttl);
-	}),
-
-	raise: fc.record({ id, account, by: amounts }).map((given): Do => async (paper, real, ledger, named) => {
-		const id = `${real.prefix}grant${given.id}`;
-		const account = named(given.account);
-		const result = ledger.raise(id, account, given.by);
-		if (!paper.isKnown(account)) return await assert.rejects(result, { kind: "unjoined" });
-		const { meters } = paper.read(account);
-		const more = Object.entries(given.by).map(([meter, by]) => {
-			const { used, cap } = meters[meter] ?? { used: 0, cap: "unlimited" };
-			return [meter, cap === "unlimited" || used <= cap ? by : used - cap + by] as const;
-		});
-		const slip = { id, accounts: [paper.key(account)], amounts: Object.fromEntries(more), until: 0 };
-		if (!paper.isDone(id)) paper.slips.push({ kind: "grant", ...slip });
-		assert.deepEqual(await result, paper.read(account));
-	}),
-
-	read: fc.record({ accounts }).map((given): Do => async (paper, _real, ledger, named) => {
-		const accounts = given.accounts.map(named);
-		const result = ledger.read(accounts);
-		if (!accounts.every((account) => paper.isKnown(account))) return await assert.rejects(result, { kind: "unjoined" });
-		assert.deepEqual(
-			await result,
-			accounts.map((account) => paper.read(account)),
-		);
-	}),
-
-	wait: fc
-		.record({ ms: fc.constantFrom(1, MINUTE - 1, MINUTE, DAY / 2, -MINUTE, -DAY / 2) })
-		.map(({ ms }): Do => (paper, real) => {
-			paper.now = real.clock.now += ms;
-			return Promise.resolve();
+function stepsOf(account: fc.Arbitrary<Account>) {
+	const accounts = fc.uniqueArray(account, {
+		minLength: 1,
+		maxLength: 4,
+		selector: (each) => (isPeriod(each) ? each.scope : each.scope + each.name),
+	});
+	return {
+		join: fc.record({ account }).map(({ account }): Do => async (paper, _real, ledger, named) => {
+			const joined = named(account);
+			const key = paper.key(joined);
+			if (!isPeriod(joined) && !paper.creators.has(key)) paper.creators.set(key, joined.caps);
+			paper.begin([key]);
+			assert.deepEqual(await ledger.join(joined), paper.read(joined));
 		}),
 
-	reopen: fc.record({}).map((): Do => async (_paper, real) => {
-		for (const ledger of real.ledgers) ledger.close();
-		real.ledgers = [await real.open(), await real.open()];
-	}),
-};
+		reserve: fc.record({ id, accounts, amounts, ttl }).map((given): Do => async (paper, real, ledger, named) => {
+			const id = real.prefix + given.id;
+			const accounts = given.accounts.map(named);
+			const result = ledger.reserve(id, accounts, given.amounts, given.ttl);
+			if (Object.keys(given.amounts).length === 0) return await assert.rejects(result, RangeError);
+			if (!accounts.every((account) => paper.isKnown(account)))
+				return await assert.rejects(result, { kind: "unjoined" });
+			if (paper.isDone(id)) return await assert.rejects(result, RangeError);
+			const keys = accounts.map((account) => paper.key(account, id));
+			const read = (): Reading[] => accounts.map((account, i) => paper.read(account, keys[i]));
+			paper.shorten(keys);
+			if (paper.hold(id)) return assert.deepEqual(await result, { granted: true, readings: read() });
+			const full = SCOPES.flatMap((scope) => read().filter(({ account }) => account.scope === scope)).flatMap(
+				(reading) => {
+					const meters = Object.keys(reading.meters).filter(
+						(meter) => !fits(reading.meters[meter]!, given.amounts[meter]),
+					);
+					return meters.length > 0 ? [{ full: reading, meters }] : [];
+				},
+			)[0];
+			if (full) return refused(await result, full, read());
+			paper.begin(keys);
+			const until = new Map(keys.map((key) => [key, paper.now + given.ttl]));
+			paper.slips.push({ id, kind: "hold", accounts: keys, amounts: given.amounts, until });
+			assert.deepEqual(await result, { granted: true, readings: read() });
+		}),
+
+		settle: fc.record({ id, accounts, amounts }).map((given): Do => async (paper, real, ledger, named) => {
+			const id = real.prefix + given.id;
+			const accounts = given.accounts.map(named);
+			const keys = accounts.map((account) => paper.key(account, id));
+			if (!paper.isDone(id)) {
+				paper.begin(keys);
+				paper.slips.push({ id, kind: "settle", accounts: keys, amounts: given.amounts, until: new Map() });
+			}
+			const readings = accounts.map((account, i) => paper.read(account, keys[i]));
+			assert.deepEqual(await ledger.settle(id, accounts, given.amounts), readings);
+		}),
+
+		renew: fc.record({ ids: fc.array(id), ttl }).map((given): Do => async (paper, real, ledger) => {
+			const ids = given.ids.map((id) => real.prefix + id);
+			for (const slip of ids.flatMap((id) => paper.hold(id) ?? []))
+				for (const [key, until] of slip.until) slip.until.set(key, Math.max(until, paper.now + given.ttl));
+			await ledger.renew(ids, given.ttl);
+		}),
+
+		raise: fc.record({ id, account, by: amounts }).map((given): Do => async (paper, real, ledger, named) => {
+			const id = `${real.prefix}grant${given.id}`;
+			const account = named(given.account);
+			const result = ledger.raise(id, account, given.by);
+			if (!paper.isKnown(account)) return await assert.rejects(result, { kind: "unjoined" });
+			const { meters } = paper.read(account);
+			const more = Object.entries(given.by).map(([meter, by]) => {
+				const { used, cap } = meters[meter] ?? { used: 0, cap: "unlimited" };
+				return [meter, cap === "unlimited" || used <= cap ? by : used - cap + by] as const;
+			});
+			const slip = { id, accounts: [paper.key(account)], amounts: Object.fromEntries(more), until: new Map() };
+			if (!paper.isDone(id)) {
+				paper.begin(slip.accounts);
+				paper.slips.push({ kind: "grant", ...slip });
+			}
+			assert.deepEqual(await result, paper.read(account));
+		}),
+
+		read: fc.record({ accounts }).map((given): Do => async (paper, _real, ledger, named) => {
+			const accounts = given.accounts.map(named);
+			const result = ledger.read(accounts);
+			if (!accounts.every((account) => paper.isKnown(account)))
+				return await assert.rejects(result, { kind: "unjoined" });
+			assert.deepEqual(
+				await result,
+				accounts.map((account) => paper.read(account)),
+			);
+		}),
+
+		wait: fc
+			.record({ ms: fc.constantFrom(1, MINUTE - 1, MINUTE, DAY / 2, -MINUTE, -DAY / 2) })
+			.map(({ ms }): Do => (paper, real) => {
+				paper.now = real.clock.now += ms;
+				return Promise.resolve();
+			}),
+
+		reopen: fc.record({}).map((): Do => async (_paper, real) => {
+			for (const ledger of real.ledgers) ledger.close();
+			real.ledgers = [await real.open(), await real.open()];
+		}),
+	};
+}
 
 function fits({ used, held, cap }: Balance, amount = 0): boolean {
 	if (cap === "unlimited") return true;
@@ -234,19 +311,21 @@ function refused(
 }
 
 /** How often a step is taken, and how many sequences there are. */
-const WEIGHTS: Record<keyof typeof steps, number> = {
+const WEIGHTS: Record<keyof ReturnType<typeof stepsOf>, number> = {
 	...{ join: 3, reserve: 6, settle: 4, renew: 1, raise: 1, read: 1, wait: 2, reopen: 1 },
 };
 
-export async function follows(t: TestContext, make: Make): Promise<void> {
+export async function follows(t: TestContext, make: Make, where: Where): Promise<void> {
 	const clock = { now: 0 };
 	const open = await make(t, () => clock.now);
 	const reader = fc.integer({ min: 0, max: 1 });
+	const steps = stepsOf(ACCOUNTS[where]);
 	const commands = (Object.keys(steps) as (keyof typeof steps)[]).flatMap((name) => {
 		const step = fc.tuple(reader, steps[name]).map(([reader, work]) => new Step(`${name} by ${reader}`, reader, work));
 		return Array.from({ length: WEIGHTS[name] }, () => step);
 	});
 	let sequences = 0;
+	const begun = new Set<string>();
 	const property = fc.asyncProperty(
 		fc.commands(commands, {
 			maxCommands: 40,
@@ -254,10 +333,10 @@ export async function follows(t: TestContext, make: Make): Promise<void> {
 			...(REPLAY.commands === undefined ? {} : { replayPath: REPLAY.commands }),
 		}),
 		async (commands) => {
-			// Every sequence has its own days.
-			clock.now = Date.UTC(2026, 0, 1) + ++sequences * 100 * DAY;
+			// Every sequence has its own periods, and begins on the last day of a month.
+			clock.now = Date.UTC(2026, 1 + ++sequences * 10, 0, 12);
 			const real = { prefix: `${sequences}.`, ledgers: [await open(), await open()], clock, open };
-			await fc.asyncModelRun(() => ({ model: new Paper(clock.now), real }), commands);
+			await fc.asyncModelRun(() => ({ model: new Paper(clock.now, begun, where), real }), commands);
 			for (const ledger of real.ledgers) ledger.close();
 		},
 	);

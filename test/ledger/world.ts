@@ -16,6 +16,12 @@ export const tree = (caps: Amounts = {}, name = "t"): Account => ({ scope: "tree
 export const fleet = (caps: Amounts = {}) => ({ scope: "fleet", name: "f", caps }) as const satisfies Account;
 export const day = (caps: Amounts = {}, zone = "UTC") => ({ scope: "day", zone, caps }) as const satisfies Account;
 
+export const week = (caps: Amounts = {}, zone = "UTC") => ({ ...day(caps, zone), scope: "week" }) as const;
+export const month = (caps: Amounts = {}, zone = "UTC") => ({ ...day(caps, zone), scope: "month" }) as const;
+
+/** `machine`: a ledger that has periods. */
+export type Where = "machine" | "server";
+
 /** How an error has to look. */
 export const fault = (kind: Fault) => (error: unknown) => error instanceof LedgerError && error.kind === kind;
 

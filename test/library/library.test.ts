@@ -193,7 +193,7 @@ describe("wrong options", () => {
 		[
 			{ maxTurns: 5 },
 			TypeError,
-			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, policy, grace, wrapUpMessage, askTimeout, repeatsExcept, partialNote, bell, onOutcome, budget, parent.',
+			'turnLimit(): unknown option "maxTurns". Known options: turns, toolCalls, cost, tokens, time, repeats, sessionTurns, sessionCost, sessionTokens, treeTurns, treeCost, treeTokens, dayTurns, dayCost, dayTokens, weekTurns, weekCost, weekTokens, monthTurns, monthCost, monthTokens, policy, grace, wrapUpMessage, askTimeout, repeatsExcept, partialNote, bell, onOutcome, budget, parent.',
 		],
 	];
 	const others: [options: unknown, got: string][] = [

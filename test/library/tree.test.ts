@@ -48,7 +48,7 @@ test("agents with a parent share its tree: exactly as many turns as it has, and 
 	assert.deepEqual(await program(t, { treeTurns: 7 }, (parent) => ({ parent })), {
 		turns: 7,
 		outcomes: ["member exhausted treeTurns", "member exhausted treeTurns", "root declined treeTurns"],
-		asked: ["Tree's turn limit reached"],
+		asked: ["Tree turn limit reached"],
 	});
 });
 
@@ -60,7 +60,7 @@ test("a member's own limits stay its own", async (t) => {
 
 test("an agent without a parent is a root of its own", async (t) => {
 	const { outcomes, asked } = await program(t, { treeTurns: 3 }, () => ({ treeTurns: 4 }));
-	assert.deepEqual(asked, ["Tree's turn limit reached", "Tree's turn limit reached"]);
+	assert.deepEqual(asked, ["Tree turn limit reached", "Tree turn limit reached"]);
 	assert.deepEqual(outcomes, ["member declined treeTurns", "member declined treeTurns", "root completed"]);
 });
 

@@ -111,7 +111,7 @@ test("the library has no file to save to", async (t) => {
 describe("lines that are pasted as one", () => {
 	test("are carried out one after the other", async (t) => {
 		const { pi, said } = await saying(t, {}, "60\n/turn-limit session cost 20\n\n  /turn-limit save\n");
-		assert.deepEqual(said.slice(0, 2), ["Turn limit set to 60.", "Session's cost limit set to $20.00."]);
+		assert.deepEqual(said.slice(0, 2), ["Turn limit set to 60.", "Session cost limit set to $20.00."]);
 		assert.deepEqual(saved(pi), { maxTurns: 60, session: { maxCost: 20 } });
 	});
 

@@ -38,6 +38,12 @@ const SCENES: Readonly<Record<Exclude<MeterId, "time" | `budget${string}`>, Scen
 	dayTurns: { limit: "3", ...ofSession },
 	dayCost: { limit: "$0.03", ...ofSession },
 	dayTokens: { limit: "1.65k", ...ofSession },
+	weekTurns: { limit: "3", ...ofSession },
+	weekCost: { limit: "$0.03", ...ofSession },
+	weekTokens: { limit: "1.65k", ...ofSession },
+	monthTurns: { limit: "3", ...ofSession },
+	monthCost: { limit: "$0.03", ...ofSession },
+	monthTokens: { limit: "1.65k", ...ofSession },
 };
 
 const ALONE = { PI_TURN_LIMIT_GRACE: "0" };

@@ -61,7 +61,7 @@ test("branches that were left count", async (t) => {
 test("a yes grants a tenth of the session's limit, +n another amount, and both last", async (t) => {
 	const pi = await host(t, { model: endless(), env: { PI_MAX_TURNS: "unlimited" } });
 	const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
-	assert.equal(await reply(rpc, "session turns 20"), "Session's turn limit set to 20.");
+	assert.equal(await reply(rpc, "session turns 20"), "Session turn limit set to 20.");
 	await rpc.run("go");
 	assert.equal(pi.model.requests.length, 22);
 	assert.equal(await reply(rpc, "session +3"), "3 turns more: 25 in this session.");

@@ -221,10 +221,10 @@ describe("a setting", () => {
 
 	test("has what was granted to a day on top of it", async (t) => {
 		const pi = await start(t);
-		assert.deepEqual(await say(pi, "day 5"), ["info: Day's turn limit set to 5."]);
+		assert.deepEqual(await say(pi, "day 5"), ["info: Day turn limit set to 5."]);
 		assert.deepEqual(await say(pi, "day +3"), ["info: 3 turns more: 8 today."]);
-		assert.deepEqual(await say(pi, "day 6"), ["info: Day's turn limit set to 6; with what was granted it is 9 today."]);
-		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day's turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "day 6"), ["info: Day turn limit set to 6; with what was granted it is 9 today."]);
+		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day turn limit set to unlimited."]);
 	});
 
 	for (const [words, mistake] of [

@@ -118,7 +118,7 @@ describe("the question", () => {
 		run.send({ type: "unreachable", message: "The ledger is locked." });
 		const question = questionAbout(run.state, "dayTurns", String);
 		assert.equal(question.title, "Shared budget out of reach");
-		assert.match(question.message, /^The ledger is locked\. Continue without the day's turn limit, for this run\?\n/);
+		assert.match(question.message, /^The ledger is locked\. Continue without the day turn limit, for this run\?\n/);
 		assert.match(question.message, /\nYes: without it\. No: the run ends here\.$/);
 		assert.deepEqual(labels(question), [
 			"yes: Continue (without it)",

@@ -66,7 +66,7 @@ describe("the end of a run", () => {
 		["refused", "Turn limit reached; a run was refused. Send a message to go on.", "error"],
 		[
 			"budget",
-			"Budget's turn limit reached; the run ended without an answer. An operator of the budget can raise it.",
+			"Budget turn limit reached; the run ended without an answer. An operator of the budget can raise it.",
 			"error",
 		],
 		["synthesized", "Turn limit reached; the model gave its final answer. Send a message to go on.", "info"],

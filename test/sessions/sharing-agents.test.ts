@@ -11,7 +11,7 @@ import { noop } from "../harness/session.ts";
 import { announced, directoryOf, fileOf, member, questions, readTree, say, sharing, status } from "./sharing.ts";
 
 const no = { person: () => false };
-const stopped = "pi-turn-limit: the tree's turn limit stopped this subagent before it gave an answer.";
+const stopped = "pi-turn-limit: the tree turn limit stopped this subagent before it gave an answer.";
 
 /** An extension that does something while the first call of a run is made. */
 function atFirstCall(work: () => Promise<unknown>) {
@@ -49,7 +49,7 @@ describe("an agent of a tree", () => {
 		const model = (_request: unknown, n: number) => (n < 4 ? noop : text("My report."));
 		const env = { PI_TURN_LIMIT_POLICY: "synthesize" };
 		const { agent } = await family(t, { tree: { maxTurns: 4 } }, { model, env });
-		const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree's turn limit.]";
+		const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree turn limit.]";
 		assert.equal(agent.session.getLastAssistantText(), `My report.\n\n${note}`);
 	});
 
@@ -215,7 +215,7 @@ test("a limit that is lifted while the ledger is busy stays lifted", async (t) =
 		...no,
 	});
 	await pi.run("go");
-	assert.deepEqual(await told, ["Tree's turn limit set to unlimited."]);
+	assert.deepEqual(await told, ["Tree turn limit set to unlimited."]);
 	assert.equal(
 		pi.widgets.findLast((line) => line),
 		"Turns: 2/25",

@@ -154,7 +154,7 @@ describe("a grant for the day", () => {
 		assert.equal(pi.model.requests.length, 3);
 		assert.deepEqual(
 			pi.asked.map(({ title }) => title),
-			["Tree's turn limit reached"],
+			["Tree turn limit reached"],
 		);
 	});
 });

@@ -104,7 +104,7 @@ for (const [what, { said, harm }] of Object.entries(FAULTS)) {
 			const { title, message = "" } = pi.asked[0] ?? {};
 			assert.equal(title, "Shared budget out of reach");
 			assert.match(message, said);
-			assert.match(message, /Continue without the day's turn limit, for this run\?/);
+			assert.match(message, /Continue without the day turn limit, for this run\?/);
 			assert.match(message, /Yes: without it. No: the run ends here\.$/);
 			assert.deepEqual([pi.asked.length, pi.model.requests.length], [1, 4]);
 		});

@@ -317,7 +317,7 @@ describe("a fleet's budget", () => {
 		const pi = await guarded(t, { turns: 9, cost: 30_000 });
 		await pi.run("go");
 		assert.deepEqual([questions(pi), pi.model.requests.length], [[], 3]);
-		assert.match(pi.notifications.at(-1)?.message ?? "", /^Budget's cost limit reached; /);
+		assert.match(pi.notifications.at(-1)?.message ?? "", /^Budget cost limit reached; /);
 	});
 
 	test("of which an operator has set such a cap shows it to a person who asks", async (t) => {

@@ -7,7 +7,7 @@ import { defaults, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/
 test("every setting has its place, and a limit its meter", () => {
 	assert.deepEqual(KEYS, [
 		...["maxTurns", "maxToolCalls", "maxCost", "maxTokens", "maxTime", "maxRepeats"],
-		...["session", "tree", "day", "budget"].flatMap((scope) =>
+		...["session", "tree", "day", "week", "month", "budget"].flatMap((scope) =>
 			["maxTurns", "maxCost", "maxTokens"].map((key) => `${scope}.${key}`),
 		),
 		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"],
@@ -38,7 +38,7 @@ test("flags, variables and words have their names from one namespace", () => {
 	assert.deepEqual(names("env"), [
 		...["PI_MAX_TURNS", "PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_COST", "PI_TURN_LIMIT_TOKENS", "PI_TURN_LIMIT_TIME"],
 		"PI_TURN_LIMIT_REPEATS",
-		...["SESSION", "TREE", "DAY"].flatMap((scope) =>
+		...["SESSION", "TREE", "DAY", "WEEK", "MONTH"].flatMap((scope) =>
 			["TURNS", "COST", "TOKENS"].map((word) => `PI_TURN_LIMIT_${scope}_${word}`),
 		),
 		...["PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE", "PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE"],
@@ -46,7 +46,9 @@ test("flags, variables and words have their names from one namespace", () => {
 	]);
 	assert.deepEqual(names("word"), [
 		...["", "tools", "cost", "tokens", "time", "repeats"],
-		...["session", "tree", "day"].flatMap((scope) => ["turns", "cost", "tokens"].map((word) => `${scope} ${word}`)),
+		...["session", "tree", "day", "week", "month"].flatMap((scope) =>
+			["turns", "cost", "tokens"].map((word) => `${scope} ${word}`),
+		),
 		...["policy", "grace"],
 	]);
 });

@@ -80,7 +80,7 @@ test("one of two limits of a tree is lifted in mid-run: the other one holds alon
 	await rpc.settled();
 	assert.deepEqual(
 		rpc.questions.map(({ title }) => title),
-		["Tree's cost limit reached"],
+		["Tree cost limit reached"],
 	);
 	assert.equal(pi.model.requests.length, 6);
 });
@@ -117,7 +117,7 @@ test("a day's limit that is set after a grant says what it is with the grant", a
 	const rpc = await pi.rpc({ answer: "no" });
 	await rpc.prompt("/turn-limit day turns +2");
 	const told = await reply(rpc, "day turns 6");
-	assert.equal(told, "Day's turn limit set to 6; with what was granted it is 8 today.");
+	assert.equal(told, "Day turn limit set to 6; with what was granted it is 8 today.");
 	await rpc.run("go");
 	assert.equal(pi.model.requests.length, 8);
 });

@@ -78,7 +78,7 @@ test("the outermost limit is asked about first: the day's, then the round's", as
 	await rpc.run("go");
 	assert.deepEqual(
 		rpc.questions.map(({ title }) => title),
-		["Day's turn limit reached", "Turn limit reached", "Day's turn limit reached"],
+		["Day turn limit reached", "Turn limit reached", "Day turn limit reached"],
 	);
 	assert.equal(pi.model.requests.length, 4);
 });

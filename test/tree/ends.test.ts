@@ -69,7 +69,7 @@ test("a pi that the person starts between two runs is in the tree of the last, u
 		const command = `${env} "${node}" "${childCli}" --offline --no-session -p hello < /dev/null`;
 		outputs.push(((await rpc.send({ type: "bash", command })) as { output: string }).output);
 	}
-	const stopped = "pi-turn-limit: the tree's turn limit stopped this subagent before it gave an answer.\n";
+	const stopped = "pi-turn-limit: the tree turn limit stopped this subagent before it gave an answer.\n";
 	assert.deepEqual(outputs, [stopped, "Hello.\n"]);
 });
 

@@ -54,7 +54,7 @@ for (const [way, options] of Object.entries(WAYS)) {
 test("a member that the tree's limit stops says so, without a number that looks like a provider's failure", async (t) => {
 	const pi = await family(t, { starts: [delegate("a")], tool: inProcess, child: tireless, env: tree(3) });
 	await pi.print("go");
-	const told = "pi-turn-limit: the tree's turn limit stopped this subagent before it gave an answer.";
+	const told = "pi-turn-limit: the tree turn limit stopped this subagent before it gave an answer.";
 	assert.equal(pi.model.turns.length, 3);
 	const rpc = await pi.rpc({ answer: "yes" });
 	await rpc.run("go");
@@ -65,7 +65,7 @@ test("a member wraps up before the tree's limit, and its answer names it", async
 	const env = tree(5, { PI_TURN_LIMIT_GRACE: "2" });
 	const pi = await family(t, { starts: [child("a")], child: answersAfter(2, "Half."), env });
 	const { code } = await pi.print("go");
-	const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree's turn limit.]";
+	const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree turn limit.]";
 	assert.deepEqual([handed(pi), pi.model.turns.length, code], [[`Half.\n\n${note}\n`], 5, 54]);
 });
 
@@ -75,7 +75,7 @@ test("the root asks at the tree's limit; a yes grants a tenth, a member is never
 	await rpc.run("go");
 	assert.deepEqual(
 		rpc.questions.map(({ title, message }) => [title, message?.split("\n").at(-1)]),
-		[["Tree's turn limit reached", "Yes: 1 more turn. No: the run ends here."]],
+		[["Tree turn limit reached", "Yes: 1 more turn. No: the run ends here."]],
 	);
 	assert.match(rpc.questions[0]?.message ?? "", /^You've used 4 turns in this tree of agents\. Continue\?/);
 	assert.equal(pi.model.turns.length, 5);
@@ -165,7 +165,7 @@ test("the tree's limit is set in mid-run: it counts from there", async (t) => {
 	await pi.model.arrival(3);
 	await rpc.send({ type: "prompt", message: "/turn-limit tree turns 2" });
 	await rpc.settled();
-	assert.equal(rpc.questions.at(-1)?.title, "Tree's turn limit reached");
+	assert.equal(rpc.questions.at(-1)?.title, "Tree turn limit reached");
 });
 
 function ledgerOf({ agentDir }: Host): string {

@@ -39,6 +39,19 @@ const SHARED: Readonly<Record<number, string>> = {
 export interface Secured {
 	readonly file: string;
 	readonly inode: number;
+	/** We have made it just now, and it is empty. */
+	readonly isNew: boolean;
+}
+
+/** How long another process may take from making a file to writing into it, in milliseconds. */
+const MAKING = 2_000;
+
+/** @throws LedgerError for a file of no length: it is `locked` while another process may be making it. */
+export function checkLength({ file, isNew }: Secured): void {
+	const { size, mtimeMs } = lstatSync(file);
+	if (size > 0 || isNew) return;
+	if (Math.abs(Date.now() - mtimeMs) < MAKING) throw new LedgerError("locked", `The ledger ${file} is being made.`);
+	throw new LedgerError("damaged", `The ledger ${file} is empty.`);
 }
 
 const FILE = "ledger.sqlite";
@@ -64,18 +77,20 @@ export function secure(folder: string, within: string, typeOf: (path: string) =>
 		);
 	const file = join(directory, FILE);
 	// An existing file is never opened here, because closing it drops the locks of every connection in this process.
-	if (!exists(file)) make(() => closeSync(openSync(file, "wx", 0o600)));
+	const isNew = !exists(file) && make(() => closeSync(openSync(file, "wx", 0o600)));
 	const { ino } = own(file, "file");
 	accessSync(file, constants.W_OK); // finds a disk that is mounted read-only
-	return { file, inode: ino };
+	return { file, inode: ino, isNew };
 }
 
-/** Another process may be quicker. */
-function make(create: () => void): void {
+/** False if another process was quicker. */
+function make(create: () => void): boolean {
 	try {
 		create();
+		return true;
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+		return false;
 	}
 }
 

@@ -6,7 +6,7 @@ import { locate } from "../account-key.ts";
 import { Books, type Store } from "../books.ts";
 import { type Connection, connect } from "./runtime.ts";
 import { toLedgerError } from "./faults.ts";
-import { isMade, secure, type Secured } from "./file.ts";
+import { checkLength, isMade, secure, type Secured } from "./file.ts";
 import { type Account, type Ledger, LedgerError } from "../port.ts";
 import { Tables } from "./tables.ts";
 
@@ -51,6 +51,7 @@ async function openStore(options: SqliteOptions): Promise<SqliteStore> {
 	let store: SqliteStore | undefined;
 	try {
 		return await retry(() => {
+			checkLength(place);
 			store ??= new SqliteStore(place, open(place.file, maxPages), now, retry);
 			store.prepare();
 			return store;

@@ -1,12 +1,13 @@
 /** The ledger's tables. */
 import type { Count, Rows } from "../books.ts";
+import type { Period } from "../calendar.ts";
 import { WEEK } from "../checks.ts";
 import type { Connection } from "./runtime.ts";
 import { type Amounts, LedgerError } from "../port.ts";
 
 const VERSION = 1;
 
-/** Accounts that are kept however old they seem, in case it is the clock that is wrong. */
+/** Accounts of each kind that are kept however old they seem, in case it is the clock that is wrong. */
 const KEPT = 100;
 
 /** How exact the last use of an account is, in milliseconds. */
@@ -27,6 +28,8 @@ const SCHEMA = [
 	`PRAGMA user_version = ${VERSION}`,
 ];
 
+const TABLES = ["accounts", "meters", "holds", "done"];
+
 export class Tables implements Rows {
 	readonly #run: Connection["run"];
 
@@ -38,15 +41,20 @@ export class Tables implements Rows {
 	prepare(now: number): void {
 		const version = Number(this.#run("PRAGMA user_version")[0]?.["user_version"]);
 		if (version > VERSION) throw new LedgerError("unsuited", "The ledger was made by a newer pi-turn-limit.");
-		if (version < VERSION) for (const statement of SCHEMA) this.#run(statement);
+		const tables = this.#run("SELECT name FROM sqlite_schema WHERE type = 'table'");
+		if (version < VERSION && tables.length === 0) for (const statement of SCHEMA) this.#run(statement);
+		else if (version < VERSION || !TABLES.every((table) => tables.some(({ name }) => name === table)))
+			throw new LedgerError("damaged", "The ledger has lost its tables or its version.");
 		this.#forget(now - WEEK);
 	}
 
 	/** Keeps fleets, because only their operator may end one. */
 	#forget(before: number): void {
 		this.#run(
-			`DELETE FROM accounts WHERE touched < ? AND key NOT LIKE 'fleet %'
-			AND key NOT IN (SELECT key FROM accounts ORDER BY touched DESC LIMIT ${KEPT})`,
+			`DELETE FROM accounts WHERE touched < ? AND key IN (SELECT key FROM (
+				SELECT key, ROW_NUMBER() OVER (PARTITION BY substr(key, 1, instr(key, ' ')) ORDER BY touched DESC) AS nth
+				FROM accounts WHERE key NOT LIKE 'fleet %'
+			) WHERE nth > ${KEPT})`,
 			before,
 		);
 		this.#run("DELETE FROM meters WHERE key NOT IN (SELECT key FROM accounts)");
@@ -63,12 +71,17 @@ export class Tables implements Rows {
 		this.#run("UPDATE accounts SET caps = ? WHERE key = ? AND caps IS NULL", JSON.stringify(caps), key);
 	}
 
-	touch(key: string, now: number): void {
+	touch(key: string, until: number): void {
 		this.#run(
 			`INSERT INTO accounts (key, touched) VALUES (?, ?)
 			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched - ${MINUTE}`,
-			...[key, now],
+			...[key, until],
 		);
+	}
+
+	begun(period: Period): string[] {
+		const keys = this.#run("SELECT key FROM accounts WHERE key >= ? AND key < ?", `${period} `, `${period}!`);
+		return keys.map(({ key }) => String(key));
 	}
 
 	/** When it was last used; undefined for an account that is not there. */
@@ -115,6 +128,10 @@ export class Tables implements Rows {
 
 	prolong(id: string, until: number): void {
 		this.#run("UPDATE holds SET until = MAX(until, ?) WHERE id = ?", until, id);
+	}
+
+	shorten(key: string, until: number): void {
+		this.#run("UPDATE holds SET until = ? WHERE key = ? AND until > ?", until, key, until);
 	}
 
 	release(id: string): void {

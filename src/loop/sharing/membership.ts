@@ -1,9 +1,9 @@
-/** One session's place among agents that share: its accounts in a fleet, on a day, in a tree. */
+/** One session's place among agents that share: its accounts in a fleet, in periods, in a tree. */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { accountsOf, type Budget } from "../../settings/budget.ts";
-import { capsOf, dayOf, extrasOf, type Meters } from "./meter-accounts.ts";
+import { capsOf, extrasOf, type Meters, periodsOf } from "./meter-accounts.ts";
 import type { Spending } from "./unsettled.ts";
 
 /** How many agents a tree has; those that were killed count as ended after a minute. */
@@ -57,13 +57,13 @@ export class Membership {
 	/** From the outermost to the innermost. */
 	accountsOf(meters: Meters): readonly Account[] {
 		const fleet = this.#budget === undefined ? [] : accountsOf(this.#budget, Date.now());
-		return [...fleet, ...dayOf(meters), ...this.#treeOf(meters)];
+		return [...fleet, ...periodsOf(meters, this.#isInherited), ...this.#treeOf(meters)];
 	}
 
 	/** The ledger can tell of it. */
 	isKnown(account: Account): boolean {
 		if (account.scope === "fleet") return this.#joined.has(account.name);
-		return account.scope === "day" || this.#isInTree;
+		return account.scope !== "tree" || this.#isInTree;
 	}
 
 	/** The account of the tree, if it is limited. */

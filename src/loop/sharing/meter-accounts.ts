@@ -3,14 +3,17 @@ import { isLimited, type Meter } from "../../core/limit.ts";
 import type { Scope } from "../../core/scopes.ts";
 import { kindOf, type MeterId, type PerMeter, SHARED } from "../../core/meters.ts";
 import type { Balances } from "../../core/protocol.ts";
+import { PERIODS } from "../../ledger/calendar.ts";
 import { type Account, type Amounts, MOST, type Reading } from "../../ledger/port.ts";
 
 export type Meters = PerMeter<Meter>;
 
-/** The account of the day, if it is limited. */
-export function dayOf(meters: Meters): readonly Account[] {
-	const caps = capsOf(meters, "day");
-	return Object.keys(caps).length > 0 ? [{ scope: "day", zone: zone(), caps }] : [];
+/** The accounts of the periods that are limited, from the longest. In a member a period keeps the zone of the last one. */
+export function periodsOf(meters: Meters, isMember: boolean): readonly Account[] {
+	return PERIODS.flatMap((scope): Account[] => {
+		const caps = capsOf(meters, scope);
+		return Object.keys(caps).length > 0 ? [{ scope, zone: zone(), keepsZone: isMember, caps }] : [];
+	});
 }
 
 /** Where the variable TZ is empty or names no zone, the clock runs on UTC and the zone has no name, or one that Intl refuses. */

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { kindOf, type Max, type MeterId } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
+import { isPeriodAccount } from "../../ledger/account-key.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
 import { balancesOf, fullMeter, type Meters, withinMost } from "./meter-accounts.ts";
@@ -27,7 +28,7 @@ export class Shares {
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
 	/** The most that a turn has spent so far: held for the next one. */
 	#dearest: Amounts = {};
-	/** The account that was full, in this run: a day that was may be over when the person has answered. */
+	/** The account that was full, in this run: a period that was may be over when the person has answered. */
 	#full: Account | undefined;
 	#renewing: NodeJS.Timeout | undefined;
 
@@ -160,14 +161,15 @@ export class Shares {
 	/** The person grants more; the ledger says at the next gate whether it knows. */
 	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
 		const { scope, of } = kindOf(id);
-		const day = this.#full?.scope === "day" ? this.#full.date : undefined;
+		const asked = this.#full;
 		try {
 			const ledger = await this.#purse.ready();
 			await this.#membership.keep(ledger, meters);
 			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
 			if (account === undefined) return;
-			const dated = day === undefined ? account : { ...account, date: day };
-			await ledger.raise(randomUUID(), dated, withinMost({ [of]: by }));
+			const isAsked = asked?.scope === scope && isPeriodAccount(asked);
+			const granted = isAsked ? { ...asked, caps: account.caps } : account;
+			await ledger.raise(randomUUID(), granted, withinMost({ [of]: by }));
 		} catch (error) {
 			this.#purse.lose(error);
 		}
