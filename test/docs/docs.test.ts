@@ -228,7 +228,7 @@ describe("the pictures", () => {
 		shows("wrapped-up", finalPass({ meter: "turns", limit: 4 }));
 		shows("wrap-up", wrapUp("turns", 2));
 		assert.match(textIn("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS[^]*\n\/turn-limit\n/);
-		assert.match(textIn("headless"), /pi-turn-limit: exhausted at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
+		assert.match(textIn("headless"), /pi-turn-limit: stopped at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
 	});
 
 	test("the film counts, asks, goes on after a yes, asks again and stops after a no, over and over", () => {

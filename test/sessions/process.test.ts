@@ -23,9 +23,9 @@ const fated = {
 };
 
 const stopLine =
-	"pi-turn-limit: exhausted at the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 2 tool calls, $0.02.\n";
+	"pi-turn-limit: stopped at the limit of 2 turns (PI_MAX_TURNS), without an answer; spent: 2 turns, 2 tool calls, $0.02.\n";
 const partialLine =
-	"pi-turn-limit: wrapped_up near the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
+	"pi-turn-limit: finished after the wrap-up near the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
 
 /** A script with these prompts. */
 async function script(t: TestContext, prompts: readonly string[], options: InsideOptions = {}) {
@@ -289,7 +289,10 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		const pi = await inside(t, { model, env, extensions: [installed, goesOn] });
 		await pi.run("go");
 		assert.deepEqual(followed.exits, [53]);
-		assert.match(followed.stderr, /^pi-turn-limit: synthesized at the limit of 2 turns /);
+		assert.match(
+			followed.stderr,
+			/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), with a last answer; .*/,
+		);
 	});
 
 	for (const [prompt, code, stdout] of [

@@ -959,7 +959,10 @@ describe("the stop", () => {
 		assert.deepEqual([pi.last?.stopReason, pi.session.getLastAssistantText()], ["stop", "My report."]);
 		assert.equal("errorMessage" in (pi.last ?? {}), false);
 		assert.equal(followed.end(0), 53);
-		assert.match(followed.stderr, /^pi-turn-limit: exhausted at the limit of 2 turns \(PI_MAX_TURNS\); .*\n$/);
+		assert.match(
+			followed.stderr,
+			/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), without an answer; .*\n$/,
+		);
 		await pi.run("again");
 		assert.equal(pi.last?.errorMessage?.includes("exhausted"), true, "the answer was the last prompt's");
 	});
@@ -975,7 +978,10 @@ describe("the stop", () => {
 		);
 		await pi.run("go");
 		assert.equal(pi.last?.stopReason, "aborted");
-		assert.match(pi.last.errorMessage ?? "", /^pi-turn-limit: declined at the limit of 2 turns \(option\)/);
+		assert.match(
+			pi.last.errorMessage ?? "",
+			/^pi-turn-limit: stopped at the limit of 2 turns \(option\) by a no, without an answer; /,
+		);
 	});
 
 	test("stands as the reason of the runs that an extension starts after it", async (t) => {
