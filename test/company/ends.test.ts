@@ -46,6 +46,7 @@ describe("the line on stderr is there, whatever another extension adds", () => {
 	for (const [what, at] of [
 		["a message", "agent_settled"],
 		["a message for the transcript", "turn_end"],
+		["a message", "session_shutdown"],
 		["a message", "turn_end,agent_end"],
 		["an entry", "turn_end,agent_end,agent_settled"],
 	] as const) {

@@ -40,6 +40,11 @@ function speaks(pi: ExtensionAPI): void {
 	pi.on("agent_settled", () => pi.sendMessage({ customType: "peer", content: "I was here.", display: true }));
 }
 
+/** Leaves a message when the session ends, and starts no run. */
+function leaves(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", () => pi.sendMessage({ customType: "peer", content: "Good night.", display: true }));
+}
+
 function explains(pi: ExtensionAPI): void {
 	pi.on("message_end", ({ message }) =>
 		message.role === "assistant" && message.stopReason === "aborted"
@@ -150,7 +155,7 @@ describe("the line about a stop", () => {
 	});
 
 	for (const [where, extensions, code] of [
-		["another message comes after it", [installed, speaks], 1],
+		["another message comes after it, so that pi shows nothing", [installed, speaks], 0],
 		["another extension has put its own reason in the last message", [installed, explains], 1],
 		["another extension ends the process before pi can show it", [installed], 2],
 	] as const) {
@@ -161,6 +166,14 @@ describe("the line about a stop", () => {
 			assert.equal(followed.stderr, stopLine);
 		});
 	}
+
+	test("is not printed again where another extension leaves a message when pi has shown it", async (t) => {
+		const { pi, followed } = await script(t, ["works"], { extensions: [leaves, installed] });
+		await pi.quit();
+		assert.notEqual(pi.session.messages.at(-1), pi.last, "the message is there");
+		followed.end(1);
+		assert.equal(followed.stderr, "");
+	});
 
 	test("is printed before the next prompt, and not again at the end", async (t) => {
 		const { followed } = await script(t, ["works", "ends"]);
@@ -203,9 +216,9 @@ describe("the line about a stop", () => {
 	}
 
 	test("every line of a warning says who speaks", async (t) => {
-		const env = { ...fated.env, PI_TURN_LIMIT_TOOLS: "-1", PI_TURN_LIMIT_COST: "dear" };
+		const env = { ...fated.env, PI_TURN_LIMIT_POLICY: "stop", PI_TURN_LIMIT_BELL: "loud" };
 		const { followed } = await script(t, [], { env });
-		assert.match(followed.stderr, /^(pi-turn-limit: PI_TURN_LIMIT_(TOOLS|COST): .*\n){2}$/);
+		assert.match(followed.stderr, /^(pi-turn-limit: PI_TURN_LIMIT_(POLICY|BELL): .*\n){2}$/);
 	});
 });
 
