@@ -961,7 +961,7 @@ describe("the stop", () => {
 		assert.equal(followed.end(0), 53);
 		assert.match(
 			followed.stderr,
-			/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), without an answer; .*\n$/,
+			/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), with an earlier answer; .*\n$/,
 		);
 		await pi.run("again");
 		assert.equal(pi.last?.errorMessage?.includes("exhausted"), true, "the answer was the last prompt's");
@@ -980,7 +980,7 @@ describe("the stop", () => {
 		assert.equal(pi.last?.stopReason, "aborted");
 		assert.match(
 			pi.last.errorMessage ?? "",
-			/^pi-turn-limit: stopped at the limit of 2 turns \(option\) by a no, without an answer; /,
+			/^pi-turn-limit: stopped at the limit of 2 turns \(option\) by a no, with an earlier answer; /,
 		);
 	});
 
@@ -1139,6 +1139,18 @@ describe("amounts", () => {
 			assert.ok(model);
 			await pi.session.setModel({ ...model, id: "cheap", cost: { ...model.cost, input: 0, output: 0 } });
 			assert.deepEqual(pi.notifications, [{ message: warning.replace("scripted", "cheap"), type: "warning" }]);
+		});
+
+		test("is named in one line that a terminal does not obey", async (t) => {
+			const pi = await inside(t, { env: { PI_TURN_LIMIT_COST: "1" }, person: () => false });
+			const { model } = pi.session;
+			assert.ok(model);
+			const id = "cheap\npi-turn-limit: finished\u001b[31m";
+			await pi.session.setModel({ ...model, id, cost: { ...model.cost, input: 0, output: 0 } });
+			assert.deepEqual(
+				pi.notifications.map(({ message }) => message),
+				[warning.replace("scripted", "cheap pi-turn-limit: finished [31m")],
+			);
 		});
 
 		for (const cost of [
