@@ -180,8 +180,8 @@ test("what the manual quotes is what is said", () => {
 		assert.ok(edges.includes(`\`${quoted}\``), quoted);
 	}
 	const spent = sum({ turns: 41, toolCalls: 52, cost: 810_000 });
-	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
-	assert.ok(scripts.includes(`${line}\n`), line);
+	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "--turn-limit");
+	assert.ok(scripts.includes(`\`${line}\`\n`), line);
 	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(scripts.includes(`\`${name}\``), name);
 	assert.ok(edges.includes(`After ${FINAL_TURNS} turns without an answer`));
 });

@@ -125,12 +125,12 @@ test("a limit of 0 admits no request", async (t) => {
 	assert.equal(code, 53);
 });
 
-test("an amount that is none is named with its place, and the run goes on without it", async (t) => {
+test("an amount that is none is named with its place, and nothing runs without it", async (t) => {
 	const pi = await host(t, { model: [mark(), text("done")], env: cost("2,50") });
 	assert.deepEqual(await pi.print("go"), {
-		stdout: "done\n",
-		stderr: `pi-turn-limit: ${VARIABLE}: expected dollars such as 2.50 or $2.50, or unlimited, got "2,50". Using unlimited (default).\n`,
-		code: 0,
+		stdout: "",
+		stderr: `pi-turn-limit: ${VARIABLE}: expected dollars such as 2.50 or $2.50, or unlimited, got "2,50". Not started.\n`,
+		code: 1,
 		signal: null,
 	});
 });
