@@ -75,22 +75,43 @@ export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
 /** Every line that a script reads begins with it, also as the reason of a message that pi makes up after a stop. */
 export const PREFIX = "pi-turn-limit:";
 
-/** One line for logs, if a limit or the breaker acted: the kind, the limit, where it was set, what was spent. */
-export function line(outcome: Outcome, source: (id: MeterId) => string): string | undefined {
+/** How a run ended, for a script. */
+const ENDS: { readonly [K in OutcomeKind]: string } = {
+	completed: "finished",
+	wrapped_up: "finished after the wrap-up",
+	synthesized: "stopped",
+	exhausted: "stopped",
+	declined: "stopped",
+	interrupted: "interrupted",
+	failed: "failed",
+};
+
+/**
+ * A sentence for logs, if a limit or the breaker acted: how the run ended, the limit, where it was set, whether there is
+ * an answer, what was spent. `hasAnswer`: the model had answered before the run was stopped.
+ */
+export function line(outcome: Outcome, source: (id: MeterId) => string, hasAnswer = false): string | undefined {
 	if (isBroken(outcome)) return brokenText(outcome);
 	if (!limitActed(outcome)) return undefined;
 	const meter = hasTrip(outcome) ? outcome.meter : "turns";
-	const cut = "cut" in outcome ? ", which cut off what was under way" : "";
+	const answer = stoppedByLimit(outcome) ? `, ${answerText(outcome, hasAnswer)}` : "";
 	// A wider limit counts more than this run has spent.
 	const spent = isOfRound(meter) ? "spent" : "spent in this run";
-	return `${PREFIX} ${outcome.kind}${cause(outcome, source)}${cut}; ${spent}: ${spentText(outcome, meter)}.`;
+	return `${PREFIX} ${ENDS[outcome.kind]}${cause(outcome, source)}${answer}; ${spent}: ${spentText(outcome, meter)}.`;
 }
 
 function cause(outcome: Outcome, source: (id: MeterId) => string): string {
-	if (!hasTrip(outcome) || outcome.limit === "unlimited")
-		return outcome.advised ? " after the wrap-up" : " after a question";
+	if (!hasTrip(outcome)) return outcome.advised ? " after the wrap-up" : " after a question";
+	if (outcome.limit === "unlimited") return "";
 	const at = outcome.kind === "wrapped_up" ? "near" : "at";
-	return ` ${at} the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})`;
+	const cut = "cut" in outcome ? ", which cut off what was under way" : "";
+	const by = outcome.kind === "declined" ? (outcome.answered ? " by a no" : " because nobody answered") : "";
+	return ` ${at} the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})${by}${cut}`;
+}
+
+function answerText({ kind }: Outcome, hasAnswer: boolean): string {
+	if (kind === "synthesized") return "with a last answer";
+	return hasAnswer ? "with an earlier answer" : "without an answer";
 }
 
 function hasTrip(outcome: Outcome): outcome is Outcome & Trip {

@@ -1,4 +1,12 @@
-/** Text from outside, made safe to show in one line. */
+/** Text from outside, made safe to show: a terminal obeys nothing in it. */
+
+/** A terminal obeys these, or shows what follows them elsewhere. Joiners only shape the letters beside them. */
+const OBEYED = /(?![\t\n\u200C\u200D])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** The text with its lines and blanks; what a terminal would obey becomes a replacement character. */
+export function safe(text: string): string {
+	return text.replace(OBEYED, "\uFFFD");
+}
 
 /** `value` in a few letters, whatever it is. */
 export function quote(value: unknown): string {

@@ -1,9 +1,12 @@
 /** Reads settings from flags, environment, files and the session's own entries. */
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { toNumber } from "../core/limit.ts";
 import { clip, quote } from "../core/text.ts";
+import { nearest } from "./nearest.ts";
+import type { Problem } from "./problem.ts";
 import type { Place } from "./resolve.ts";
-import { type Key, KEYS, SETTINGS } from "./settings.ts";
+import { ENV_PREFIX, type Key, KEYS, meterOf, SETTINGS } from "./settings.ts";
 
 /** The key of a fleet's budget in a file. */
 export const BUDGET = "budget";
@@ -18,17 +21,23 @@ const VERSION = 1;
 const READ: readonly Key[] = KEYS.filter((key) => !key.startsWith(`${BUDGET}.`));
 
 /** Objects in a file that hold settings. */
-const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.split(".")[0]));
+const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.slice(0, key.indexOf("."))));
 
 /** Keys that are not read here. */
 const OTHERS = ["$schema", BUDGET];
+
+/** Names in a file that set limits or hold them. */
+const LIMIT_NAMES: readonly string[] = [...READ.filter(isLimit), ...SCOPES, BUDGET];
+
+/** Variables that are not read here: they belong to a tree and to a fleet's budget. */
+const OTHER_VARIABLES = [`${ENV_PREFIX}ROOT`, `${ENV_PREFIX}BUDGET`];
 
 export type Values = Place["values"];
 
 /** A place, and the problems with it as a whole. */
 export interface Found {
 	readonly place: Place;
-	readonly problems: readonly string[];
+	readonly problems: readonly Problem[];
 	/** `budget.ts` reads it. */
 	readonly hasBudget: boolean;
 }
@@ -43,37 +52,98 @@ export function fromFlags(flag: (name: string) => unknown): Place {
 	return { values, name: (key) => `--${SETTINGS[key].flag}`, strength: "flag" };
 }
 
-/** An empty variable counts as unset. */
-export function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Place {
+/** Variables by name. */
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** An empty variable counts as unset. Two places, because turns have a variable of two names. */
+export function fromEnvironment(env: Variables): {
+	readonly places: readonly [Place, Place];
+	readonly problems: readonly Problem[];
+} {
+	const [own, alias] = [inVariables(env, "env"), inVariables(env, "envAlias")];
+	const { read, show } = SETTINGS.maxTurns;
+	const [max, other] = [own, alias].map(({ values }) => read(values.maxTurns));
+	// One that is no limit comes first, because the other would overrule it and a script would start.
+	const isBad = alias.values.maxTurns !== undefined && other === undefined;
+	const isLower = max !== undefined && other !== undefined && toNumber(other) < toNumber(max);
+	const places = isBad || isLower ? ([alias, own] as const) : ([own, alias] as const);
+	const problems = unknownVariables(env);
+	if (max === undefined || other === undefined || max === other) return { places, problems };
+	const what = `${own.name("maxTurns")} is ${show(max)} and ${alias.name("maxTurns")} is ${show(other)}.`;
+	return { places, problems: [{ what, instead: "Using the lower one." }, ...problems] };
+}
+
+function inVariables(env: Variables, name: "env" | "envAlias"): Place {
 	const values = pick((key) => {
-		const name = SETTINGS[key].env;
-		const text = name === undefined ? undefined : env[name]?.trim();
+		const variable = SETTINGS[key][name];
+		const text = variable === undefined ? undefined : env[variable]?.trim();
 		return text ? SETTINGS[key].parse(text) : undefined;
 	});
-	return { values, name: (key) => String(SETTINGS[key].env), strength: "start" };
+	return { values, name: (key) => String(SETTINGS[key][name]), strength: "start" };
+}
+
+const VARIABLES = KEYS.flatMap((key) => {
+	const { env, envAlias } = SETTINGS[key];
+	return [env, envAlias].flatMap((name) => (name?.startsWith(ENV_PREFIX) ? [{ name, key }] : []));
+});
+
+/** Named in a sentence each; one that is close to a limit's may have been meant as that. */
+function unknownVariables(env: Variables): readonly Problem[] {
+	const suffixes = VARIABLES.map(({ name }) => name.slice(ENV_PREFIX.length));
+	const isUnknown = (name: string): boolean =>
+		name.startsWith(ENV_PREFIX) &&
+		!suffixes.includes(name.slice(ENV_PREFIX.length)) &&
+		!OTHER_VARIABLES.some((other) => name.startsWith(other));
+	const names = Object.keys(env).filter((name) => isUnknown(name) && env[name]?.trim());
+	return names.map((name) => {
+		const near = nearest(name.slice(ENV_PREFIX.length), suffixes);
+		const meant = VARIABLES[suffixes.indexOf(near ?? "")];
+		const hint = meant ? `, did you mean ${meant.name}?` : ".";
+		const what = `${clip(name, 60)}: unknown variable${hint}`;
+		return { what, instead: "Ignoring it.", isLimit: meant !== undefined && isLimit(meant.key) };
+	});
 }
 
 /** A missing file is fine. An unreadable or invalid one is reported and ignored. */
 export function fromFile(path: string, shownAs: string): Found {
-	const found = (values: Values, problems: string[], hasBudget: boolean): Found => ({
-		place: { values, name: (key) => `${key} in ${shownAs}`, strength: "file" },
-		problems,
-		hasBudget,
-	});
+	const place = (values: Values): Place => ({ values, name: (key) => `${key} in ${shownAs}`, strength: "file" });
 	try {
 		const content = flat(readObject(path));
-		const unknown = Object.keys(content).filter((key) => !OTHERS.includes(key) && !READ.includes(key as Key));
-		const names = clip(unknown.map(quote).join(", "), 160);
-		const problem = `${shownAs}: ignoring unknown keys: ${names}. Known keys: ${[...READ, BUDGET].join(", ")}.`;
-		return found(
-			pick((key) => content[key]),
-			unknown.length === 0 ? [] : [problem],
-			BUDGET in content,
-		);
+		const problems = [...misplacedIn(content, shownAs), ...unknownIn(content, shownAs)];
+		return { place: place(pick((key) => content[key])), problems, hasBudget: BUDGET in content };
 	} catch (error) {
 		const why = clip(error instanceof Error ? error.message : String(error), 160);
-		return found({}, [`${shownAs}: ${why}. Using the other places and the defaults.`], false);
+		// It may hold a limit.
+		const problem = { what: `${shownAs}: ${why}.`, instead: "Using the other places and the defaults.", isLimit: true };
+		return { place: place({}), problems: [problem], hasBudget: false };
 	}
+}
+
+/** Objects that hold limits, with something else in their place. */
+function misplacedIn(content: Readonly<Record<string, unknown>>, shownAs: string): readonly Problem[] {
+	const scopes = Object.keys(content).filter((key) => SCOPES.has(key));
+	return scopes.map((key) => ({
+		what: `${key} in ${shownAs}: expected an object, got ${quote(content[key])}.`,
+		instead: "Ignoring it.",
+		isLimit: true,
+	}));
+}
+
+/** At most two sentences: names close to that of a limit may have been meant as one. */
+function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string): readonly Problem[] {
+	const known: readonly string[] = [...LIMIT_NAMES, ...READ];
+	const unknown = Object.keys(content)
+		.filter((key) => !OTHERS.includes(key) && !SCOPES.has(key) && !READ.includes(key as Key))
+		.map((key) => ({ key, near: nearest(key, known) }));
+	const limits = unknown.filter(({ near = "" }) => LIMIT_NAMES.includes(near));
+	const others = unknown.filter((each) => !limits.includes(each));
+	const say = (keys: typeof unknown, isLimit: boolean): readonly Problem[] => {
+		const names = keys.map(({ key, near }) => `${quote(key)}${near === undefined ? "" : ` (did you mean ${near}?)`}`);
+		const what = `${shownAs}: unknown keys: ${clip(names.join(", "), 160)}.`;
+		const list = keys.every(({ near }) => near !== undefined) ? "" : ` Known keys: ${[...READ, BUDGET].join(", ")}.`;
+		return keys.length === 0 ? [] : [{ what, instead: `Ignoring them.${list}`, isLimit }];
+	};
+	return [...say(limits, true), ...say(others, false)];
 }
 
 /** Flattens inner objects: `session.maxCost`. */
@@ -133,22 +203,27 @@ export function remember(values: Values): Memory {
 /** The newest valid memory on the branch, whose entries come oldest first, and a problem if some are not valid. */
 export function fromMemory(entries: readonly unknown[]): {
 	readonly values: Values;
-	readonly problems: readonly string[];
+	readonly problems: readonly Problem[];
 } {
 	const read = entries.map(readMemory);
 	const damaged = read.filter((values) => values === undefined).length;
 	const values = read.findLast((values) => values !== undefined) ?? {};
-	const problem = `Ignoring ${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} of this session.`;
-	return { values, problems: damaged === 0 ? [] : [problem] };
+	const what = `Ignoring ${damaged} damaged or foreign turn-limit ${damaged === 1 ? "entry" : "entries"} of this session.`;
+	return { values, problems: damaged === 0 ? [] : [{ what }] };
 }
 
 function readMemory(data: unknown): Values | undefined {
 	if (!isObject(data) || data["version"] !== VERSION || !isObject(data["values"])) return undefined;
 	const { values } = data as { values: Readonly<Record<string, unknown>> };
-	const known = pick((key) => values[key]);
+	// Anybody can write into a session's file; no command sets the others.
+	const known = pick((key) => (SETTINGS[key].word === undefined ? undefined : values[key]));
 	return KEYS.every((key) => known[key] === undefined || SETTINGS[key].read(known[key]) !== undefined)
 		? known
 		: undefined;
+}
+
+function isLimit(key: Key): boolean {
+	return meterOf(key) !== undefined;
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 /** Chooses the strongest place of each setting. Pure: `places.ts` reads them. */
 import { quote } from "../core/text.ts";
-import { type Key, KEYS, type Setting, SETTINGS, type Settings } from "./settings.ts";
+import type { Problem } from "./problem.ts";
+import { type Key, KEYS, meterOf, type Setting, SETTINGS, type Settings } from "./settings.ts";
 
 /** Set by a command, by a flag, at the start otherwise (environment, option), or in a file. */
 type Strength = "command" | "flag" | "start" | "file";
@@ -32,8 +33,8 @@ export type Resolved = { readonly [K in Key]: Sourced<Settings[K]> };
 
 export interface Resolution {
 	readonly settings: Resolved;
-	/** A sentence for each bad value: where, what was expected, what came, what is used instead. */
-	readonly problems: readonly string[];
+	/** One for each bad value, and for each that only a stronger place may set. */
+	readonly problems: readonly Problem[];
 }
 
 /** The strongest valid value of each setting; `places` are ordered, strongest first. */
@@ -46,7 +47,7 @@ export function resolve(places: readonly Place[], lowering: readonly LoweringPla
 }
 
 interface Found<T> extends Sourced<T> {
-	readonly strength?: Strength;
+	readonly strength: Strength;
 }
 
 function resolveOne<K extends Key>(
@@ -54,14 +55,15 @@ function resolveOne<K extends Key>(
 	places: readonly Place[],
 	lowering: readonly LoweringPlace[],
 	fallback: Settings,
-): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly string[] } {
+): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly Problem[] } {
 	const { read, expected, tightens, show }: Setting<Settings[K]> = SETTINGS[key];
 	const find = (place: Place): Found<Settings[K]> | undefined => {
 		const value = read(place.values[key]);
 		return value === undefined ? undefined : { value, source: place.name(key), strength: place.strength };
 	};
-	let chosen: Found<Settings[K]> = { value: fallback[key], source: "default" };
-	for (const place of places.toReversed()) chosen = find(place) ?? chosen;
+	const strongest = places.find((place) => find(place) !== undefined);
+	const given = strongest && find(strongest);
+	let chosen: Sourced<Settings[K]> & Partial<Found<Settings[K]>> = given ?? { value: fallback[key], source: "default" };
 
 	const refused: LoweringPlace[] = [];
 	for (const place of lowering) {
@@ -72,17 +74,25 @@ function resolveOne<K extends Key>(
 		else if (wish.value !== chosen.value) refused.push(place);
 	}
 
-	const using = `Using ${show(chosen.value)} (${chosen.source}).`;
-	const bad = [...places, ...lowering].filter(
-		({ values }) => values[key] !== undefined && read(values[key]) === undefined,
-	);
+	const instead = `Using ${show(chosen.value)} (${chosen.source}).`;
+	const isBad = ({ values }: Place): boolean => values[key] !== undefined && read(values[key]) === undefined;
+	const problem = (place: Place, isOverruled: boolean): Problem => ({
+		what: `${place.name(key)}: expected ${expected}, got ${quote(place.values[key])}.`,
+		instead,
+		isLimit: meterOf(key) !== undefined && !isOverruled,
+	});
+	const weaker = strongest ? places.slice(places.indexOf(strongest)) : [];
 	return {
 		chosen: { value: chosen.value, source: chosen.source },
 		problems: [
-			...bad.map((place) => `${place.name(key)}: expected ${expected}, got ${quote(place.values[key])}. ${using}`),
-			...refused.map(
-				({ who, values }) => `${who} can only lower a limit; ignoring ${key}: ${quote(values[key])}. ${using}`,
-			),
+			...places.filter(isBad).map((place) => problem(place, weaker.includes(place))),
+			...lowering
+				.filter(isBad)
+				.map((place) => problem(place, given !== undefined && !place.lowers.includes(given.strength))),
+			...refused.map(({ who, values }) => ({
+				what: `${who} can only lower a limit; ignoring ${key}: ${quote(values[key])}.`,
+				instead,
+			})),
 		],
 	};
 }

@@ -2,6 +2,7 @@
 import { isPolicy, POLICIES, type Policy, toNumber } from "../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
 import { SCOPES, type WiderScopeName } from "../core/scopes.ts";
+import { clip } from "../core/text.ts";
 import { isCount, parseCount } from "../core/unit.ts";
 
 /** The setting that limits a meter; before a dot stands the object of the file that holds it. */
@@ -40,6 +41,8 @@ export interface Setting<T> {
 	readonly title: string;
 	readonly flag?: string;
 	readonly env?: string;
+	/** Another name of the variable. */
+	readonly envAlias?: string;
 	/** The word of `/turn-limit`; empty for turns. */
 	readonly word?: string;
 	/** True if a place that can only tighten limits, as a project's file, may set its value. None: it may set no value. */
@@ -48,6 +51,9 @@ export interface Setting<T> {
 	readonly about: string;
 	readonly schema: object;
 }
+
+/** Of every variable but `PI_MAX_TURNS`. */
+export const ENV_PREFIX = "PI_TURN_LIMIT_";
 
 /** The longest time that a timer can wait, in whole seconds. */
 const MAX_SECONDS = 2_147_483;
@@ -74,6 +80,7 @@ function isLower(project: Max, user: Max): boolean {
 
 function limitOf(id: MeterId): Setting<Max> {
 	const { unit, title, word, env, many, about, scope } = kindOf(id);
+	const variable = `${ENV_PREFIX}${(word || id).toUpperCase()}`;
 	return {
 		read: (value) => (value === "unlimited" ? value : unit.read(value)),
 		write: (value) => (value === "unlimited" ? value : unit.write(value)),
@@ -83,7 +90,8 @@ function limitOf(id: MeterId): Setting<Max> {
 		title,
 		...(scope === "round" ? { flag: word === "" ? "turn-limit" : `turn-limit-${word}` } : {}),
 		// A fleet's budget is read as a whole (budget.ts), and only where the user has set it.
-		...(scope === "fleet" ? {} : { env: env ?? `PI_TURN_LIMIT_${word.toUpperCase()}`, word, tightens: isLower }),
+		...(scope === "fleet" ? {} : { env: env ?? variable, word, tightens: isLower }),
+		...(word === "" ? { envAlias: variable } : {}),
 		about: `Limit of ${many} until you are asked. ${about}`,
 		schema: { anyOf: [...unit.schema, { enum: ["unlimited"] }] },
 	};
@@ -195,7 +203,7 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 				.map((name) => name.trim())
 				.filter((name) => name !== ""),
 		expected: "a list of tools' names",
-		show: (value) => value.join(", ") || "none",
+		show: (value) => value.map((name) => clip(name, 60)).join(", ") || "none",
 		title: "May repeat",
 		env: "PI_TURN_LIMIT_REPEATS_EXCEPT",
 		about: "Tools whose identical calls in a row are not counted: a poll, for example. Not for a project's file.",

@@ -28,7 +28,10 @@ describe("exit code", () => {
 		const pi = await host(t, fated);
 		const { stdout, stderr, code } = await pi.print("wraps up");
 		assert.deepEqual({ stdout, code }, { stdout: "My report.\n", code: 54 });
-		assert.match(stderr, /^pi-turn-limit: wrapped_up near the limit of 3 turns \(PI_MAX_TURNS\); .*\n$/);
+		assert.match(
+			stderr,
+			/^pi-turn-limit: finished after the wrap-up near the limit of 3 turns \(PI_MAX_TURNS\); .*\n$/,
+		);
 	});
 
 	for (const [prompts, code] of [

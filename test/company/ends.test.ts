@@ -46,6 +46,7 @@ describe("the line on stderr is there, whatever another extension adds", () => {
 	for (const [what, at] of [
 		["a message", "agent_settled"],
 		["a message for the transcript", "turn_end"],
+		["a message", "session_shutdown"],
 		["a message", "turn_end,agent_end"],
 		["an entry", "turn_end,agent_end,agent_settled"],
 	] as const) {
@@ -58,7 +59,10 @@ describe("the line on stderr is there, whatever another extension adds", () => {
 				const env = { ...limit2, ADDS: what, ADDS_AT: at };
 				const pi = await host(t, { model: endless(), env, [order]: [adds] });
 				const { stderr, code } = await pi[mode]("go");
-				assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 2 turns \(PI_MAX_TURNS\); .*\n$/);
+				assert.match(
+					stderr,
+					/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), without an answer; .*\n$/,
+				);
 				assert.equal(code, 53);
 				assert.equal(pi.model.requests.length, 2);
 			});
@@ -69,7 +73,7 @@ describe("the line on stderr is there, whatever another extension adds", () => {
 		const env = { ...limit2, ADDS: "a message", ADDS_AT: "agent_settled" };
 		const pi = await host(t, { model: endless(), env, after: [adds] });
 		const { stderr } = await pi.print("first", "second");
-		assert.match(stderr, /^(pi-turn-limit: exhausted at the limit of 2 turns .*\n){2}$/);
+		assert.match(stderr, /^(pi-turn-limit: stopped at the limit of 2 turns .*\n){2}$/);
 	});
 
 	/** Wakes pi once after the run. */
@@ -154,7 +158,7 @@ describe("in the final pass", () => {
 				assert.equal(pi.model.turns.length, work.length + 2);
 				assert.deepEqual(ends(pi), [["exhausted", meter, 3]]);
 				assert.deepEqual(records(events), [["exhausted", meter, 3]]);
-				assert.match(stderr, new RegExp(`^pi-turn-limit: exhausted at the limit of ${limit} .*\n$`));
+				assert.match(stderr, new RegExp(`^pi-turn-limit: stopped at the limit of ${limit} .*\n$`));
 				assert.equal(code, 53);
 			});
 		}
@@ -259,7 +263,10 @@ describe("the final answer stays on stdout when another extension goes on after 
 				assert.equal(pi.model.requests.length, requests);
 				assert.equal(pi.marks().length, 3);
 				assert.deepEqual({ stdout, code }, { stdout: "My answer.\n", code: 53 });
-				assert.match(stderr, /^pi-turn-limit: synthesized at the limit of 3 turns /);
+				assert.match(
+					stderr,
+					/^pi-turn-limit: stopped at the limit of 3 turns \(PI_MAX_TURNS\), with a last answer; .*/,
+				);
 				assert.deepEqual(lines(stderr), ours(stderr));
 			});
 		}
@@ -269,7 +276,7 @@ describe("the final answer stays on stdout when another extension goes on after 
 			const { stderr, code, events } = await pi.json("go");
 			assert.deepEqual(ends(pi)[0], ["synthesized", "turns", 3]);
 			assert.deepEqual(records(events)[0], ["synthesized", "turns", 3]);
-			assert.match(stderr, /^pi-turn-limit: synthesized at the limit of 3 turns /);
+			assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns \(PI_MAX_TURNS\), with a last answer; .*/);
 			assert.equal(code, 53);
 		});
 	}

@@ -33,7 +33,7 @@ describe("an extension that is loaded before ours runs an agent of its own when 
 		const pi = await withChild(t, "session_start", { before: [firstChild] });
 		const { stderr, code } = await pi.print("go");
 		assert.equal(pi.model.requests.length, 1 + 3);
-		assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 3 turns /m);
+		assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns /m);
 		assert.equal(code, 53);
 	});
 });

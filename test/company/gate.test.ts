@@ -149,7 +149,7 @@ describe("a program that embeds pi", () => {
 			const { stdout, stderr, code } = await runProgram(pi, documentedProgram());
 			assert.equal(pi.model.requests.length, 10);
 			assert.match(stdout, /kind: 'exhausted'/);
-			assert.match(stdout, /^Stopped: pi-turn-limit: exhausted at the limit of 10 turns \(option\)/m);
+			assert.match(stdout, /^Stopped: pi-turn-limit: stopped at the limit of 10 turns \(option\)/m);
 			assert.deepEqual({ stderr, code }, { stderr: "", code: 0 });
 		});
 	}
@@ -362,7 +362,7 @@ describe("a limit that an earlier process has left in the session file", () => {
 					await leave(pi, "/turn-limit unlimited");
 					const { stderr, code } = await pi.print("--continue", ...flags, "go");
 					assert.equal(pi.marks().length, turns);
-					assert.match(stderr, new RegExp(`^pi-turn-limit: exhausted at the limit of ${turns} turns `, "m"));
+					assert.match(stderr, new RegExp(`^pi-turn-limit: stopped at the limit of ${turns} turns `, "m"));
 					assert.equal(code, 53);
 				});
 			}

@@ -118,6 +118,6 @@ test("the line on stderr is there, though another extension ends the process whe
 	}
 	const pi = await host(t, { model: endless(), env: abort, after: [leaves] });
 	const { stderr, code } = await pi.print("go");
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 3 turns /m);
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns /m);
 	assert.equal(code, 53);
 });

@@ -34,7 +34,7 @@ for (const by of ["prompt", "message"] as const) {
 			assert.equal(pi.model.requests.length, 2);
 			assert.match(
 				stderr,
-				/^pi-turn-limit: exhausted at the limit of 2 turns \(PI_MAX_TURNS\); spent: 2 turns, 2 tool calls, \$0\.02\.\n$/,
+				/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), without an answer; spent: 2 turns, 2 tool calls, \$0\.02\.\n$/,
 			);
 			assert.deepEqual({ stdout, code }, { stdout: "", code: 53 });
 			recordedOnce(pi, "exhausted", 2);
@@ -45,7 +45,7 @@ for (const by of ["prompt", "message"] as const) {
 			const pi = await woke(t, by, { model: endless() });
 			const { stderr, code } = await pi.json("go");
 			assert.equal(pi.model.requests.length, 2);
-			assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 2 turns .*\n$/);
+			assert.match(stderr, /^pi-turn-limit: stopped at the limit of 2 turns .*\n$/);
 			assert.equal(code, 53);
 			recordedOnce(pi, "exhausted", 2);
 			refusedThree(pi, 1);
@@ -56,7 +56,10 @@ for (const by of ["prompt", "message"] as const) {
 			const pi = await woke(t, by, { model, env: { PI_TURN_LIMIT_POLICY: "synthesize" } });
 			const { stdout, stderr, code } = await pi.print("go");
 			assert.equal(pi.model.requests.length, 3);
-			assert.match(stderr, /^pi-turn-limit: synthesized at the limit of 2 turns .*\n$/);
+			assert.match(
+				stderr,
+				/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), with a last answer; .*\n$/,
+			);
 			assert.deepEqual({ stdout, code }, { stdout: "the best I have\n", code: 53 });
 			recordedOnce(pi, "synthesized", 3);
 			refusedThree(pi, 1);
@@ -66,7 +69,7 @@ for (const by of ["prompt", "message"] as const) {
 			const pi = await woke(t, by, { model: (_request, n) => text(`answer ${n}`) });
 			const { stdout, stderr, code } = await pi.print("go");
 			assert.equal(pi.model.requests.length, 2);
-			assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 2 turns .*\n$/);
+			assert.match(stderr, /^pi-turn-limit: stopped at the limit of 2 turns .*\n$/);
 			assert.deepEqual({ stdout, code }, { stdout: "answer 2\n", code: 53 });
 			recordedOnce(pi, "exhausted", 0);
 			refusedThree(pi, 2);
@@ -75,7 +78,7 @@ for (const by of ["prompt", "message"] as const) {
 		test("says it once also when it is woken only twice", async (t) => {
 			const pi = await woke(t, by, { model: endless(), env: { WAKES: "2" } });
 			const { stderr, code } = await pi.print("go");
-			assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 2 turns .* spent: 2 turns, .*\n$/);
+			assert.match(stderr, /^pi-turn-limit: stopped at the limit of 2 turns .* spent: 2 turns, .*\n$/);
 			assert.equal(code, 53);
 			recordedOnce(pi, "exhausted", 2);
 		});

@@ -112,6 +112,6 @@ describe("what a session may spend", () => {
 		run.turns(1);
 		const text = line(run.settle()!, () => "PI_TURN_LIMIT_SESSION_TURNS");
 		const where = "at the limit of 1 turn in this session (PI_TURN_LIMIT_SESSION_TURNS)";
-		assert.equal(text, `pi-turn-limit: exhausted ${where}; spent in this run: 1 turn, 0 tool calls.`);
+		assert.equal(text, `pi-turn-limit: stopped ${where}, without an answer; spent in this run: 1 turn, 0 tool calls.`);
 	});
 });

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { kindOf, METER_IDS, type PerMeter } from "../../src/core/meters.ts";
 import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
 import type { Scope } from "../../src/core/scopes.ts";
-import { clip, quote } from "../../src/core/text.ts";
+import { clip, quote, safe } from "../../src/core/text.ts";
 import { finalPass, pointOut, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
 import { Driver, EVENTS, GATES, sum } from "./driver.ts";
 
@@ -13,6 +13,14 @@ describe("text from outside", () => {
 		assert.equal(clip("x".repeat(60), 60), "x".repeat(60));
 		assert.equal(clip("x".repeat(61), 60), `${"x".repeat(59)}…`);
 		assert.equal(clip("🦀".repeat(61), 60), `${"🦀".repeat(59)}…`);
+	});
+
+	test("keeps its lines and blanks, and nothing that a terminal obeys", () => {
+		assert.equal(
+			safe("a\tb\n  c \u001b]52;c;x\u0007\u009b\u202e\u2028\r"),
+			"a\tb\n  c \uFFFD]52;c;x\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD",
+		);
+		assert.equal(safe("👩\u200d💻 می\u200cخواهم"), "👩\u200d💻 می\u200cخواهم");
 	});
 
 	test("is quoted whatever it is", () => {
@@ -142,42 +150,47 @@ describe("how a run ended", () => {
 		[
 			{ ...spent, kind: "wrapped_up", meter: "turns", limit: "unlimited", cost: 10_000, advised: true },
 			...([true, false] as const),
-			"pi-turn-limit: wrapped_up after the wrap-up; spent: 5 turns, 1 tool call, $0.01.",
+			"pi-turn-limit: finished after the wrap-up; spent: 5 turns, 1 tool call, $0.01.",
 		],
 		[
 			{ ...spent, kind: "wrapped_up", meter: "turns", limit: 6, advised: true },
 			...([true, false] as const),
-			"pi-turn-limit: wrapped_up near the limit of 6 turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.25.",
+			"pi-turn-limit: finished after the wrap-up near the limit of 6 turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, kind: "exhausted", meter: "treeTurns", limit: 9 },
 			...([true, true] as const),
-			"pi-turn-limit: exhausted at the limit of 9 turns in this tree of agents (treeTurns); spent in this run: 5 turns, 1 tool call, $0.25.",
+			"pi-turn-limit: stopped at the limit of 9 turns in this tree of agents (treeTurns), without an answer; spent in this run: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, kind: "synthesized", ...trip },
 			...([true, true] as const),
-			"pi-turn-limit: synthesized at the limit of 5 turns (PI_MAX_TURNS); spent: 5 turns, 1 tool call, $0.25.",
+			"pi-turn-limit: stopped at the limit of 5 turns (PI_MAX_TURNS), with a last answer; spent: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, kind: "declined", answered: false, meter: "toolCalls", limit: 1 },
 			...([true, true] as const),
-			"pi-turn-limit: declined at the limit of 1 tool call (--turn-limit-tools); spent: 5 turns, 1 tool call, $0.25.",
+			"pi-turn-limit: stopped at the limit of 1 tool call (--turn-limit-tools) because nobody answered, without an answer; spent: 5 turns, 1 tool call, $0.25.",
+		],
+		[
+			{ ...spent, kind: "declined", answered: true, ...trip },
+			...([true, true] as const),
+			"pi-turn-limit: stopped at the limit of 5 turns (PI_MAX_TURNS) by a no, without an answer; spent: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, kind: "exhausted", meter: "cost", limit: 200_000 },
 			...([true, true] as const),
-			"pi-turn-limit: exhausted at the limit of $0.20 (maxCost in turn-limit.json); spent: 5 turns, 1 tool call, $0.25.",
+			"pi-turn-limit: stopped at the limit of $0.20 (maxCost in turn-limit.json), without an answer; spent: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, kind: "exhausted", cut: true, ...trip },
 			...([true, true] as const),
-			"pi-turn-limit: exhausted at the limit of 5 turns (PI_MAX_TURNS), which cut off what was under way; spent: 5 turns, 1 tool call, $0.25.",
+			"pi-turn-limit: stopped at the limit of 5 turns (PI_MAX_TURNS), which cut off what was under way, without an answer; spent: 5 turns, 1 tool call, $0.25.",
 		],
 		[
 			{ ...spent, ...failed, ...trip, toolCalls: 0, cost: 0 },
 			...([true, true] as const),
-			"pi-turn-limit: failed at the limit of 5 turns (PI_MAX_TURNS); spent: 5 turns, 0 tool calls.",
+			"pi-turn-limit: failed at the limit of 5 turns (PI_MAX_TURNS), without an answer; spent: 5 turns, 0 tool calls.",
 		],
 		[
 			{ ...spent, ...failed, advised: true },
@@ -185,7 +198,7 @@ describe("how a run ended", () => {
 		],
 		[
 			{ ...spent, kind: "completed", continuations: 1 },
-			...([true, false, "pi-turn-limit: completed after a question; spent: 5 turns, 1 tool call, $0.25."] as const),
+			...([true, false, "pi-turn-limit: finished after a question; spent: 5 turns, 1 tool call, $0.25."] as const),
 		],
 	];
 	const sources: Partial<PerMeter<string>> = {
@@ -206,6 +219,17 @@ describe("how a run ended", () => {
 			assert.equal(stoppedByLimit(outcome), stopped);
 		});
 	}
+
+	test("an answer that came before the stop is named, but not where the last one came after it", () => {
+		const said = (outcome: Outcome): string | undefined => line(outcome, () => "default", true);
+		const at = "pi-turn-limit: stopped at the limit of 5 turns (default), with";
+		assert.ok(said({ ...spent, kind: "exhausted", ...trip })?.startsWith(`${at} an earlier answer; spent`));
+		assert.ok(said({ ...spent, kind: "synthesized", ...trip })?.startsWith(`${at} a last answer; spent`));
+		assert.match(
+			said({ ...spent, kind: "interrupted", continuations: 1 }) ?? "",
+			/: interrupted after a question; spent/,
+		);
+	});
 
 	test("the breaker has failed only where it says so", () => {
 		assert.equal(isBroken({ ...spent, ...failed, by: "breaker" }), true);

@@ -187,8 +187,8 @@ test("what the manual quotes is what is said", () => {
 		assert.ok(edges.includes(`\`${quoted}\``), quoted);
 	}
 	const spent = sum({ turns: 41, toolCalls: 52, cost: 810_000 });
-	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "PI_MAX_TURNS");
-	assert.ok(scripts.includes(`${line}\n`), line);
+	const line = lineOf({ ...spent, kind: "synthesized", meter: "turns", limit: 40 }, () => "--turn-limit");
+	assert.ok(scripts.includes(`\`${line}\`\n`), line);
 	for (const name of [OUTCOME_EVENT, OUTCOME_ENTRY]) assert.ok(scripts.includes(`\`${name}\``), name);
 	assert.ok(edges.includes(`After ${FINAL_TURNS} turns without an answer`));
 });
@@ -235,7 +235,7 @@ describe("the pictures", () => {
 		shows("wrapped-up", finalPass({ meter: "turns", limit: 4 }));
 		shows("wrap-up", wrapUp("turns", 2));
 		assert.match(textIn("status"), /turns +0 of 60 turns, synthesize +PI_MAX_TURNS[^]*\n\/turn-limit\n/);
-		assert.match(textIn("headless"), /pi-turn-limit: exhausted at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
+		assert.match(textIn("headless"), /pi-turn-limit: stopped at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
 	});
 
 	test("the film counts, asks, goes on after a yes, asks again and stops after a no, over and over", () => {

@@ -56,8 +56,8 @@ test("npm start without a terminal tells the story, each step with its exit code
 		[53, 54, 53, 53, 53, 53].map((code) => `exit code  ${code}`),
 	);
 	assert.match(told, /to model {3}Only 2 turns left in this run/);
-	assert.match(told, /exhausted at the limit of \$0\.50 [^]*? {2}requests {3}2 reached the model;/);
-	assert.match(told, /exhausted at the limit of 3 identical calls in a row [^]*?; 3 tool calls ran/);
+	assert.match(told, /stopped at the limit of \$0\.50 [^]*? {2}requests {3}2 reached the model;/);
+	assert.match(told, /stopped at the limit of 3 identical calls in a row [^]*?; 3 tool calls ran/);
 	assert.match(
 		told,
 		/of 5 turns in this tree of agents [^]*? {2}requests {3}5 reached the model, 4 of them from the subagent/,

@@ -30,7 +30,7 @@ test("three machines and one budget of 7 turns: exactly 7 requests in all", asyn
 	assert.equal(requests(pis), 7);
 	for (const { code, stderr } of ends) {
 		assert.equal(code, 53);
-		assert.match(stderr, /exhausted at the limit of 7 turns in this fleet's budget/);
+		assert.match(stderr, /stopped at the limit of 7 turns in this fleet's budget/);
 	}
 });
 

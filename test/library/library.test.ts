@@ -61,7 +61,7 @@ test("prompting within limits rejects, after pi has settled, when a limit ended 
 		assert.equal(error.name, "LimitExceeded");
 		assert.equal(
 			error.message,
-			"pi-turn-limit: exhausted at the limit of 2 turns (option); spent: 2 turns, 2 tool calls.",
+			"pi-turn-limit: stopped at the limit of 2 turns (option), without an answer; spent: 2 turns, 2 tool calls.",
 		);
 		assert.deepEqual([error.outcome.kind, error.outcome.turns], ["exhausted", 2]);
 		assert.ok(!pi.isStreaming);

@@ -138,7 +138,7 @@ describe("the examples run", () => {
 		const pi = await host(t, { model: times(12) });
 		assert.match(
 			await example("embed.js", pi.env),
-			/^exhausted after 10 turns\nStopped: pi-turn-limit: exhausted at the limit of 10 turns \(option\).*\n$/,
+			/^exhausted after 10 turns\nStopped: pi-turn-limit: stopped at the limit of 10 turns \(option\).*\n$/,
 		);
 	});
 
@@ -308,7 +308,7 @@ test("a program's limit outranks the installed extension: they share one claim o
 	const printed = await run(process.execPath, ["both.js"], { env: pi.env });
 	assert.match(
 		printed,
-		/^2 extensions\nexhausted after 3 turns\nStopped: pi-turn-limit: exhausted at the limit of 3 turns \(option\)/,
+		/^2 extensions\nexhausted after 3 turns\nStopped: pi-turn-limit: stopped at the limit of 3 turns \(option\)/,
 	);
 	assert.equal(pi.model.requests.length, 3);
 });

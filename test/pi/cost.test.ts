@@ -77,7 +77,7 @@ for (const [name, options] of [
 		const pi = await host(t, { ...options, model: endless(), after: [spy] });
 		assert.deepEqual(await pi.print("go"), {
 			stdout: "",
-			stderr: `pi-turn-limit: exhausted at the limit of $0.03 (${name}); spent: 3 turns, 3 tool calls, $0.03.\n`,
+			stderr: `pi-turn-limit: stopped at the limit of $0.03 (${name}), without an answer; spent: 3 turns, 3 tool calls, $0.03.\n`,
 			code: 53,
 			signal: null,
 		});
@@ -97,7 +97,7 @@ test("under synthesize one more turn gives the answer, with its tool calls refus
 	const pi = await host(t, { model, env, after: [spy] });
 	assert.deepEqual(await pi.print("go"), {
 		stdout: "The best I have.\n",
-		stderr: `pi-turn-limit: synthesized at the limit of $0.03 (${VARIABLE}); spent: 5 turns, 3 tool calls, $0.05.\n`,
+		stderr: `pi-turn-limit: stopped at the limit of $0.03 (${VARIABLE}), with a last answer; spent: 5 turns, 3 tool calls, $0.05.\n`,
 		code: 53,
 		signal: null,
 	});
@@ -121,16 +121,16 @@ test("a limit of 0 admits no request", async (t) => {
 	const pi = await host(t, { model: endless(), env: cost(0) });
 	const { stderr, code } = await pi.print("go");
 	assert.equal(pi.model.requests.length, 0);
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of \$0\.00 \(/);
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of \$0\.00 \(/);
 	assert.equal(code, 53);
 });
 
-test("an amount that is none is named with its place, and the run goes on without it", async (t) => {
+test("an amount that is none is named with its place, and nothing runs without it", async (t) => {
 	const pi = await host(t, { model: [mark(), text("done")], env: cost("2,50") });
 	assert.deepEqual(await pi.print("go"), {
-		stdout: "done\n",
-		stderr: `pi-turn-limit: ${VARIABLE}: expected dollars such as 2.50 or $2.50, or unlimited, got "2,50". Using unlimited (default).\n`,
-		code: 0,
+		stdout: "",
+		stderr: `pi-turn-limit: ${VARIABLE}: expected dollars such as 2.50 or $2.50, or unlimited, got "2,50". Not started.\n`,
+		code: 1,
 		signal: null,
 	});
 });
@@ -406,7 +406,7 @@ test("a run that ends after the wrap-up names the limit that it was about", asyn
 	const pi = await host(t, { model: [cents(9), text("My report.")], env: cost(0.1), after: [spy] });
 	assert.deepEqual(await pi.print("go"), {
 		stdout: "My report.\n",
-		stderr: `pi-turn-limit: wrapped_up near the limit of $0.10 (${VARIABLE}); spent: 2 turns, 1 tool call, $0.10.\n`,
+		stderr: `pi-turn-limit: finished after the wrap-up near the limit of $0.10 (${VARIABLE}); spent: 2 turns, 1 tool call, $0.10.\n`,
 		code: 54,
 		signal: null,
 	});
@@ -512,7 +512,7 @@ test("a program limits the cost by a number or an amount with a policy, and read
 	assert.deepEqual(seen, [
 		[
 			{ kind: "exhausted", turns: 3, toolCalls: 3, cost: 0.03, ...trip },
-			"pi-turn-limit: exhausted at the limit of $0.03 (option); spent: 3 turns, 3 tool calls, $0.03.",
+			"pi-turn-limit: stopped at the limit of $0.03 (option), without an answer; spent: 3 turns, 3 tool calls, $0.03.",
 			{ ...gauge, policy: "abort" },
 		],
 		[

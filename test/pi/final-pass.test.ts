@@ -55,7 +55,10 @@ test("out of turns, the model is told by one last request, and its answer is the
 	assert.equal(pi.model.requests[3]?.last, told.turns);
 	assert.equal(pi.model.requests[3].body.messages.at(-1)?.role, "user");
 	assert.equal(stdout, "My answer.\n");
-	assert.match(stderr, /^pi-turn-limit: synthesized at the limit of 3 turns \(PI_MAX_TURNS\); spent: 4 turns, /);
+	assert.match(
+		stderr,
+		/^pi-turn-limit: stopped at the limit of 3 turns \(PI_MAX_TURNS\), with a last answer; spent: 4 turns, /,
+	);
 	assert.equal(code, 53);
 	assert.deepEqual(ends(pi), [["synthesized", "turns"]]);
 });
@@ -69,7 +72,10 @@ test("out of tool calls, the model is told by the result of the refused call, an
 	assert.equal(pi.model.requests[4].body.messages.at(-1)?.role, "tool");
 	assert.equal(pi.marks().length, 3);
 	assert.equal(stdout, "My answer.\n");
-	assert.match(stderr, /^pi-turn-limit: synthesized at the limit of 3 tool calls \(PI_TURN_LIMIT_TOOLS\); /);
+	assert.match(
+		stderr,
+		/^pi-turn-limit: stopped at the limit of 3 tool calls \(PI_TURN_LIMIT_TOOLS\), with a last answer; /,
+	);
 	assert.equal(code, 53);
 	assert.deepEqual(ends(pi), [["synthesized", "toolCalls"]]);
 });
@@ -126,7 +132,7 @@ for (const [what, reply] of [
 			// 3 turns, or 3 and the one whose call met the limit; then two more.
 			assert.equal(pi.model.requests.length, meter === "turns" ? 5 : 6);
 			assert.equal(stdout, "");
-			assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 3 /);
+			assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 /);
 			assert.equal(code, 53);
 			assert.deepEqual(ends(pi), [["exhausted", meter]]);
 		});

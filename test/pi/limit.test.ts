@@ -20,7 +20,7 @@ test("a model that never stops gets exactly 5 turns in print mode, and stderr sa
 	assert.equal(stdout, "");
 	assert.equal(
 		stderr,
-		"pi-turn-limit: exhausted at the limit of 5 turns (PI_MAX_TURNS); spent: 5 turns, 5 tool calls, $0.05.\n",
+		"pi-turn-limit: stopped at the limit of 5 turns (PI_MAX_TURNS), without an answer; spent: 5 turns, 5 tool calls, $0.05.\n",
 	);
 	assert.equal(code, 53);
 });
@@ -29,7 +29,7 @@ test("a model that never stops gets exactly 5 turns in json mode, and stdout sta
 	const pi = await host(t, { model: endless(), env: limit(5) });
 	const { stderr, code, events } = await pi.json("go");
 	assert.equal(pi.model.requests.length, 5);
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 5 turns \(PI_MAX_TURNS\).*\n$/);
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of 5 turns \(PI_MAX_TURNS\).*\n$/);
 	assert.equal(code, 53);
 	assert.equal(events.at(-1)?.type, "agent_settled");
 });
@@ -59,7 +59,7 @@ for (const policy of ["abort", "synthesize"]) {
 		const { stdout, stderr, code } = await pi.print("go");
 		assert.equal(pi.model.requests.length, 0);
 		assert.equal(stdout, "");
-		assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 0 turns/);
+		assert.match(stderr, /^pi-turn-limit: stopped at the limit of 0 turns/);
 		assert.equal(code, 53);
 	});
 }
@@ -208,5 +208,5 @@ test("an empty PI_MAX_TURNS counts as unset", async (t) => {
 	const pi = await host(t, { model: endless(mark()), env: { PI_MAX_TURNS: "" } });
 	const { stderr } = await pi.print("go");
 	assert.equal(pi.model.requests.length, 25);
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 25 turns \(default\)/);
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of 25 turns \(default\)/);
 });

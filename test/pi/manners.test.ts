@@ -131,7 +131,7 @@ for (const order of ["before", "after"] as const) {
 			const pi = await host(t, { ...beside, model: endless(run("echo steer")), env: limit(2) });
 			const { stderr, code } = await pi.print("go");
 			assert.equal(pi.model.requests.length, 2);
-			assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 2 turns/);
+			assert.match(stderr, /^pi-turn-limit: stopped at the limit of 2 turns/);
 			assert.equal(code, 53);
 		});
 	});

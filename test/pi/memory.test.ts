@@ -102,7 +102,7 @@ test("a resumed limit is the one that stops a run without a person", async (t) =
 	await reply(rpc, "2");
 	await rpc.close();
 	const { stderr, code } = await pi.print("--continue", "go");
-	assert.match(stderr, /exhausted at the limit of 2 turns \(\/turn-limit\)/);
+	assert.match(stderr, /stopped at the limit of 2 turns \(\/turn-limit\)/);
 	assert.equal(code, 53);
 	assert.equal(pi.model.requests.length, 3);
 });

@@ -84,7 +84,7 @@ for (const [name, { limit, requests, continued }] of Object.entries(SCENES)) {
 		assert.equal(code, 53);
 		const where = `at the limit of ${shown} (${flag === undefined ? env : `--${flag}`})`;
 		const spent = isOfRound(id) ? "spent" : "spent in this run";
-		assert.ok(stderr.startsWith(`pi-turn-limit: exhausted ${where}; ${spent}: `), stderr);
+		assert.ok(stderr.startsWith(`pi-turn-limit: stopped ${where}, without an answer; ${spent}: `), stderr);
 		assert.ok(stderr.includes(amount(kindOf(id).of, max)), stderr);
 		assert.equal(pi.model.requests.length, requests);
 		assert.equal(pi.marks().length, 3);
@@ -136,12 +136,16 @@ test("every meter says what it takes where a value is none", async (t) => {
 	}
 });
 
-test("a bad variable of any meter is named with what is used instead", async (t) => {
+test("a bad variable of any meter is named with what is used instead, and a script does not start with it", async (t) => {
 	const env = Object.fromEntries(NAMED.map((id) => [SETTINGS[KEY_OF[id]].env ?? "", "many"]));
-	const { stderr, code } = await (await host(t, { env })).print("go");
-	assert.equal(code, 0);
+	const pi = await host(t, { env });
+	const { stderr, code } = await pi.print("go");
+	assert.deepEqual([code, pi.model.requests.length], [1, 0]);
+	const [warning] = (await pi.rpc()).notifications;
 	for (const id of NAMED) {
 		const { env: variable = "", expected } = SETTINGS[KEY_OF[id]];
-		assert.ok(stderr.includes(`pi-turn-limit: ${variable}: expected ${expected}, got "many". Using `), stderr);
+		const what = `${variable}: expected ${expected}, got "many".`;
+		assert.ok(stderr.includes(what), stderr);
+		assert.ok(warning?.message.includes(`${what} Using `), warning?.message);
 	}
 });

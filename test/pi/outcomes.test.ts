@@ -46,7 +46,7 @@ const headless: readonly Case[] = [
 		options: { model: [...times(3), text("summary")], env: { PI_MAX_TURNS: "5", PI_TURN_LIMIT_GRACE: "2" } },
 		...{ turns: 4, toolCalls: 3, requests: 4, stdout: "summary\n", code: { print: 54, json: 54 } },
 		stderr:
-			/^pi-turn-limit: wrapped_up near the limit of 5 turns \(PI_MAX_TURNS\); spent: 4 turns, 3 tool calls, \$0\.04\.\n$/,
+			/^pi-turn-limit: finished after the wrap-up near the limit of 5 turns \(PI_MAX_TURNS\); spent: 4 turns, 3 tool calls, \$0\.04\.\n$/,
 		recorded: true,
 	},
 	{
@@ -54,7 +54,7 @@ const headless: readonly Case[] = [
 		options: { model: [...times(5), text("the best I have")], env: synthesize },
 		...{ turns: 6, toolCalls: 5, requests: 6, stdout: "the best I have\n", code: { print: 53, json: 53 } },
 		stderr:
-			/^pi-turn-limit: synthesized at the limit of 5 turns \(PI_MAX_TURNS\); spent: 6 turns, 5 tool calls, \$0\.06\.\n$/,
+			/^pi-turn-limit: stopped at the limit of 5 turns \(PI_MAX_TURNS\), with a last answer; spent: 6 turns, 5 tool calls, \$0\.06\.\n$/,
 		recorded: true,
 	},
 	{
@@ -62,7 +62,7 @@ const headless: readonly Case[] = [
 		options: { model: endless(), env: limit5 },
 		...{ turns: 5, toolCalls: 5, requests: 5, stdout: "", code: { print: 53, json: 53 } },
 		stderr:
-			/^pi-turn-limit: exhausted at the limit of 5 turns \(PI_MAX_TURNS\); spent: 5 turns, 5 tool calls, \$0\.05\.\n$/,
+			/^pi-turn-limit: stopped at the limit of 5 turns \(PI_MAX_TURNS\), without an answer; spent: 5 turns, 5 tool calls, \$0\.05\.\n$/,
 		recorded: true,
 	},
 	{
@@ -183,7 +183,7 @@ describe("one outcome per run", () => {
 			["exhausted", "completed"],
 		);
 		assert.equal(stdout, "finished\n");
-		assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 5 turns.*\n$/);
+		assert.match(stderr, /^pi-turn-limit: stopped at the limit of 5 turns.*\n$/);
 		assert.equal(code, 53);
 	});
 
@@ -191,7 +191,7 @@ describe("one outcome per run", () => {
 		const pi = await spied(t, { model: endless(), env: limit5 });
 		const { stderr, code } = await pi.print("first", "second");
 		assert.equal(pi.model.requests.length, 10);
-		assert.match(stderr, /^(pi-turn-limit: exhausted at the limit of 5 turns.*\n){2}$/);
+		assert.match(stderr, /^(pi-turn-limit: stopped at the limit of 5 turns.*\n){2}$/);
 		assert.equal(code, 53);
 	});
 

@@ -56,7 +56,10 @@ test("without a person ten run, the next is refused with the reason, and the run
 	assert.equal(pi.model.requests.length, 12);
 	assert.match(pi.model.requests[11]!.last, /^Not run: this would make 11 identical calls in a row\./);
 	assert.equal(code, 53);
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 10 identical calls in a row \(default\); spent: /);
+	assert.match(
+		stderr,
+		/^pi-turn-limit: stopped at the limit of 10 identical calls in a row \(default\), without an answer; spent: /,
+	);
 });
 
 test("a model that does something else after the refusal goes on", async (t) => {

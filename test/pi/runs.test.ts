@@ -407,7 +407,7 @@ test("each of two prompts in one print process has all its turns", async (t) => 
 	const pi = await host(t, { model: endless(), env: limit(2) });
 	const { stderr, code } = await pi.print("first", "second");
 	assert.equal(pi.model.requests.length, 4);
-	assert.equal(stderr.match(/exhausted at the limit of 2 turns/g)?.length, 2);
+	assert.equal(stderr.match(/stopped at the limit of 2 turns/g)?.length, 2);
 	assert.equal(code, 53);
 });
 

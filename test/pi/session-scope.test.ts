@@ -15,7 +15,7 @@ test("a session that is resumed goes on from what it has spent", async (t) => {
 	assert.equal(code, 53);
 	assert.equal(
 		stderr,
-		"pi-turn-limit: exhausted at the limit of 3 turns in this session (PI_TURN_LIMIT_SESSION_TURNS); spent in this run: 1 turn, 1 tool call, $0.01.\n",
+		"pi-turn-limit: stopped at the limit of 3 turns in this session (PI_TURN_LIMIT_SESSION_TURNS), without an answer; spent in this run: 1 turn, 1 tool call, $0.01.\n",
 	);
 	assert.deepEqual(
 		outcomes(pi).map(({ kind, turns }) => [kind, turns]),
@@ -80,7 +80,7 @@ test("near the end of the session's budget the model is told to wrap up, with wh
 	const { stderr, code } = await pi.print("go");
 	assert.match(pi.model.requests[9]!.last, /^Only \$0\.01 left in this session\./);
 	assert.equal(pi.model.requests.length, 10);
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of \$0\.10 in this session/);
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of \$0\.10 in this session/);
 	assert.equal(code, 53);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bash, calls, endless, held, host } from "../harness/index.ts";
 
-const LINE = /^pi-turn-limit: exhausted at the limit of [^\n]*\n$/;
+const LINE = /^pi-turn-limit: stopped at the limit of [^\n]*\n$/;
 
 for (const [what, limit, model] of [
 	["before its first turn", "0", endless()],

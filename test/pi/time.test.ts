@@ -5,7 +5,7 @@ import { bash, calls, endless, held, host, outcomes, type Reply, spy, text } fro
 
 const ONE_SECOND = { PI_TURN_LIMIT_TIME: "1s", PI_TURN_LIMIT_GRACE: "0" };
 const CUT =
-	/^pi-turn-limit: exhausted at the limit of 1s \(PI_TURN_LIMIT_TIME\), which cut off what was under way; spent: /;
+	/^pi-turn-limit: stopped at the limit of 1s \(PI_TURN_LIMIT_TIME\), which cut off what was under way, without an answer; spent: /;
 
 test("a headless run with a second of time does not wait for a slow model", async (t) => {
 	const slow = held();

@@ -96,7 +96,7 @@ test("print mode says which limit it was", async (t) => {
 	assert.deepEqual(await pi.print("go"), {
 		stdout: "",
 		stderr:
-			"pi-turn-limit: exhausted at the limit of 7 tool calls (PI_TURN_LIMIT_TOOLS); spent: 3 turns, 7 tool calls, $0.03.\n",
+			"pi-turn-limit: stopped at the limit of 7 tool calls (PI_TURN_LIMIT_TOOLS), without an answer; spent: 3 turns, 7 tool calls, $0.03.\n",
 		code: 53,
 		signal: null,
 	});

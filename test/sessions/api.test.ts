@@ -5,14 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { SessionCompactEvent, SessionEntry, TurnEndEvent } from "@earendil-works/pi-coding-agent";
-import {
-	type Assistant,
-	type Context,
-	finalTextIn,
-	goesOn,
-	isInSight,
-	withNote,
-} from "../../src/hosts/pi/host/api.ts";
+import { type Assistant, type Context, finalTextIn, goesOn, isInSight, withNote } from "../../src/hosts/pi/host/api.ts";
 import { isGuided } from "../../src/hosts/pi/outcome/transcript.ts";
 import { replaceVariables } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";

@@ -144,11 +144,46 @@ describe("/turn-limit save", () => {
 		writeFileSync(join(pi.folder, FILE), '{ "turns": 1, "grace": -1 }');
 		const [said = "", ...more] = await say(pi, "save");
 		assert.match(said, /: maxTurns: 50, maxCost: 2\.5\.\nHere PI_MAX_TURNS is stronger: turn limit 7\.$/);
-		assert.match(
-			more.join(),
-			/^warning: turn-limit\.json: ignoring unknown keys: "turns".*\ngrace in turn-limit\.json: /,
-		);
+		assert.match(more.join(), /^warning: turn-limit\.json: unknown keys: "turns".*\ngrace in turn-limit\.json: /);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Cost: $0.00/$2.50");
+	});
+
+	describe("of what an earlier process has set", () => {
+		const earlier = (values: object): SessionManager => {
+			const sessionManager = SessionManager.inMemory();
+			sessionManager.appendCustomEntry("turn-limit", { version: 1, values });
+			return sessionManager;
+		};
+		const left = (values: string) =>
+			`Not saved, because it was set before pi started: ${values}. Set it again to save it.`;
+
+		test("writes what the person was told, says what it left out, and leaves that in force", async (t) => {
+			const values = { maxTurns: 50, maxToolCalls: 5, grace: 4, repeatsExcept: ["noop"], wrapUpMessage: "Go on." };
+			const pi = await start(t, { sessionManager: earlier(values) });
+			assert.deepEqual(await say(pi, "save"), [
+				`info: Saved to ${join(pi.folder, FILE)}: maxTurns: 50.\n${left("maxToolCalls: 5, grace: 4")}`,
+			]);
+			assert.deepEqual(JSON.parse(read(pi)), { maxTurns: 50 });
+			assert.match((await say(pi, "tools"))[0] ?? "", /0 of 5 tool calls +\/turn-limit$/);
+			assert.deepEqual(await say(pi, "save"), [`info: ${left("maxToolCalls: 5, grace: 4")}`]);
+			await say(pi, "tools 6");
+			assert.match((await say(pi, "save"))[0] ?? "", /: maxToolCalls: 6\.\nNot saved, .*: grace: 4\. /);
+		});
+
+		test("writes nothing that a flag hides", async (t) => {
+			const pi = await start(t, { sessionManager: earlier({ maxTurns: 50 }), flags: { "turn-limit": "3" } });
+			assert.deepEqual(await say(pi, "save"), [`info: ${left("maxTurns: 50")}`]);
+			assert.throws(() => read(pi), { code: "ENOENT" });
+		});
+
+		test("counts nothing that no command can set: a forged list of tools that may repeat does not act", async (t) => {
+			const env = { PI_TURN_LIMIT_REPEATS: "3" };
+			const pi = await start(t, { env, sessionManager: earlier({ repeatsExcept: ["noop"] }) });
+			assert.deepEqual(pi.notifications, []);
+			await pi.run("go");
+			assert.deepEqual([pi.asked.length, pi.model.requests.length], [1, 4]);
+			assert.deepEqual(await say(pi, "save"), ["info: Nothing to save: /turn-limit has set nothing in this session."]);
+		});
 	});
 
 	test("names the file of a person's home by a tilde", async (t) => {
@@ -179,6 +214,13 @@ describe("/turn-limit save", () => {
 		]);
 		for (const pi of [script, member, program]) assert.throws(() => read(pi), { code: "ENOENT" });
 	});
+});
+
+test("names of tools from a file show nothing that a terminal obeys", async (t) => {
+	const repeatsExcept = ["\u001b]52;c;aGk=\u0007", "a\nb", "x".repeat(99)];
+	const pi = await start(t, { agentFiles: { "turn-limit.json": { repeatsExcept } } });
+	const [shown = ""] = await say(pi);
+	assert.match(shown, /\nmay repeat +\]52;c;aGk=, a b, x{59}… +repeatsExcept in turn-limit\.json$/);
 });
 
 describe("/turn-limit in several lines", () => {

@@ -6,7 +6,7 @@ import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/hosts/pi/extension.ts";
-import { write } from "../../src/hosts/pi/outcome/exit.ts";
+import { log, write } from "../../src/hosts/pi/outcome/exit.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, fail, type Reply, type Request, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
@@ -23,9 +23,9 @@ const fated = {
 };
 
 const stopLine =
-	"pi-turn-limit: exhausted at the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 2 tool calls, $0.02.\n";
+	"pi-turn-limit: stopped at the limit of 2 turns (PI_MAX_TURNS), without an answer; spent: 2 turns, 2 tool calls, $0.02.\n";
 const partialLine =
-	"pi-turn-limit: wrapped_up near the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
+	"pi-turn-limit: finished after the wrap-up near the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
 
 /** A script with these prompts. */
 async function script(t: TestContext, prompts: readonly string[], options: InsideOptions = {}) {
@@ -38,6 +38,11 @@ async function script(t: TestContext, prompts: readonly string[], options: Insid
 /** Adds a message when pi has settled, so that the reason of a stop is not the last message. */
 function speaks(pi: ExtensionAPI): void {
 	pi.on("agent_settled", () => pi.sendMessage({ customType: "peer", content: "I was here.", display: true }));
+}
+
+/** Leaves a message when the session ends, and starts no run. */
+function leaves(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", () => pi.sendMessage({ customType: "peer", content: "Good night.", display: true }));
 }
 
 function explains(pi: ExtensionAPI): void {
@@ -150,7 +155,7 @@ describe("the line about a stop", () => {
 	});
 
 	for (const [where, extensions, code] of [
-		["another message comes after it", [installed, speaks], 1],
+		["another message comes after it, so that pi shows nothing", [installed, speaks], 0],
 		["another extension has put its own reason in the last message", [installed, explains], 1],
 		["another extension ends the process before pi can show it", [installed], 2],
 	] as const) {
@@ -161,6 +166,14 @@ describe("the line about a stop", () => {
 			assert.equal(followed.stderr, stopLine);
 		});
 	}
+
+	test("is not printed again where another extension leaves a message when pi has shown it", async (t) => {
+		const { pi, followed } = await script(t, ["works"], { extensions: [leaves, installed] });
+		await pi.quit();
+		assert.notEqual(pi.session.messages.at(-1), pi.last, "the message is there");
+		followed.end(1);
+		assert.equal(followed.stderr, "");
+	});
 
 	test("is printed before the next prompt, and not again at the end", async (t) => {
 		const { followed } = await script(t, ["works", "ends"]);
@@ -203,10 +216,100 @@ describe("the line about a stop", () => {
 	}
 
 	test("every line of a warning says who speaks", async (t) => {
-		const env = { ...fated.env, PI_TURN_LIMIT_TOOLS: "-1", PI_TURN_LIMIT_COST: "dear" };
+		const env = { ...fated.env, PI_TURN_LIMIT_POLICY: "stop", PI_TURN_LIMIT_BELL: "loud" };
 		const { followed } = await script(t, [], { env });
-		assert.match(followed.stderr, /^(pi-turn-limit: PI_TURN_LIMIT_(TOOLS|COST): .*\n){2}$/);
+		assert.match(followed.stderr, /^(pi-turn-limit: PI_TURN_LIMIT_(POLICY|BELL): .*\n){2}$/);
 	});
+});
+
+describe("a limit that was not understood", () => {
+	const bad = { model: endless(text("done")), env: { PI_MAX_TURNS: "abc", PI_TURN_LIMIT_BELL: "loud" } };
+	const what = 'PI_MAX_TURNS: expected a whole number from 0, or unlimited, got "abc".';
+	const parent = (): string => {
+		const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8").split(") ").at(-1) ?? "";
+		return `${process.ppid}.${stat.split(" ")[19]}.1`;
+	};
+
+	for (const mode of ["print", "json"] as const) {
+		test(`ends a script before its first request, with one line and 1 (${mode})`, async (t) => {
+			const { pi, followed } = await script(t, [], { ...bad, mode });
+			assert.deepEqual([followed.stderr, followed.exits], ["", []]);
+			await pi.session.prompt("go");
+			assert.equal(followed.stderr, `pi-turn-limit: ${what} Not started.\n`);
+			assert.deepEqual([followed.exits[0], pi.model.requests.length], [1, 0]);
+		});
+	}
+
+	test("ends no process of a program that loads us as pi does, whose runs are aborted", async (t) => {
+		const { pi, followed } = await script(t, [], { ...bad, isPi: false });
+		await pi.session.prompt("go");
+		assert.deepEqual([followed.stderr, followed.exits, pi.model.requests.length], ["", [], 0]);
+	});
+
+	test("ends no process in a subagent of the same process, whose runs are aborted", async (t) => {
+		const followed = new Followed(t);
+		await inside(t);
+		const member = await inside(t, bad);
+		await member.session.prompt("go");
+		assert.deepEqual([followed.stderr, followed.exits, member.model.requests.length], ["", [], 0]);
+	});
+
+	test("is named to whoever listens to a subagent over rpc, whose runs are aborted", async (t) => {
+		const env = { ...bad.env, PI_TURN_LIMIT_ROOT: parent() };
+		const { pi, followed } = await script(t, [], { ...bad, env, person: () => true });
+		await pi.session.prompt("go");
+		assert.deepEqual(pi.notifications[0], { message: what, type: "warning" });
+		assert.deepEqual([followed.exits, pi.model.requests.length], [[], 0]);
+	});
+
+	test("is named to a person with what is used instead, and the run begins", async (t) => {
+		const { pi, followed } = await script(t, ["go"], { ...bad, person: () => false });
+		const loud = 'PI_TURN_LIMIT_BELL: expected true or false, got "loud". Using on (default).';
+		assert.deepEqual(pi.notifications, [{ message: `${what} Using 25 (default).\n${loud}`, type: "warning" }]);
+		assert.deepEqual([followed.exits, pi.model.requests.length], [[], 1]);
+	});
+
+	test("does not keep `/turn-limit` from answering, which names it and makes the exit code 1", async (t) => {
+		const { followed } = await script(t, ["/turn-limit tools"], bad);
+		const [first, second] = followed.stderr.split("\n");
+		assert.equal(first, `pi-turn-limit: ${what} No run would start.`);
+		assert.match(second ?? "", /^pi-turn-limit: tool calls +0 of ∞ tool calls +default$/);
+		assert.deepEqual([followed.exits, process.exitCode], [[], 1]);
+	});
+});
+
+describe("a command that is not carried out", () => {
+	test("makes the exit code of a script 1, and no prompt after it runs", async (t) => {
+		const { pi, followed } = await script(t, ["/turn-limit foo"]);
+		assert.equal(process.exitCode, 1);
+		await pi.session.prompt("ends");
+		assert.match(
+			followed.stderr,
+			/^pi-turn-limit: .*\npi-turn-limit: A command before this prompt was not carried out\. Not started\.\n$/,
+		);
+		assert.deepEqual(followed.exits, [1]);
+	});
+
+	test("ends nothing where it is not a script", async (t) => {
+		const { exitCode } = process;
+		for (const options of [{ person: () => false }, { isPi: false }]) {
+			const { pi, followed } = await script(t, ["/turn-limit foo", "ends"], options);
+			assert.deepEqual([followed.exits, process.exitCode, pi.model.requests.length], [[], exitCode, 1]);
+			t.mock.restoreAll();
+		}
+	});
+
+	test("a command that is carried out leaves the exit code", async (t) => {
+		const { exitCode } = process;
+		const { followed } = await script(t, ["/turn-limit 7", "/turn-limit", "ends"]);
+		assert.deepEqual([followed.exits, process.exitCode], [[], exitCode]);
+	});
+});
+
+test("a line on stderr holds nothing that a terminal obeys", (t) => {
+	const followed = new Followed(t);
+	log("one\u001b[31m\ntwo\u009b");
+	assert.equal(followed.stderr, "pi-turn-limit: one\uFFFD[31m\npi-turn-limit: two\uFFFD\n");
 });
 
 describe("an extension that wakes the agent whenever it has settled", () => {
@@ -289,7 +392,10 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		const pi = await inside(t, { model, env, extensions: [installed, goesOn] });
 		await pi.run("go");
 		assert.deepEqual(followed.exits, [53]);
-		assert.match(followed.stderr, /^pi-turn-limit: synthesized at the limit of 2 turns /);
+		assert.match(
+			followed.stderr,
+			/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), with a last answer; .*/,
+		);
 	});
 
 	for (const [prompt, code, stdout] of [

@@ -130,6 +130,17 @@ describe("in the transcript", () => {
 		assert.equal(renderer?.({ content: [] }, { outputPad: 1 }, theme), undefined);
 	});
 
+	test("what the person has said holds nothing that a terminal obeys, and keeps its lines", async () => {
+		const session = SessionManager.inMemory();
+		session.appendCustomMessageEntry("turn-limit-guidance", "Go left.", true);
+		const { "turn-limit-guidance": renderer } = await shown(session);
+		const lines = renderer?.({ content: "One.\n  Two.\u001b[31m" }, { outputPad: 1 }, theme)?.render(60) ?? [];
+		assert.deepEqual(
+			lines.slice(1, 3).map((line) => line.trimEnd()),
+			["[userMessageBg] <userMessageText>One.", "[userMessageBg]   Two.\uFFFD[31m"],
+		);
+	});
+
 	test("nothing is shown on a pi that lacks what shows it", () => {
 		assert.equal(canShowEntries({} as ExtensionAPI), false);
 	});

@@ -959,9 +959,12 @@ describe("the stop", () => {
 		assert.deepEqual([pi.last?.stopReason, pi.session.getLastAssistantText()], ["stop", "My report."]);
 		assert.equal("errorMessage" in (pi.last ?? {}), false);
 		assert.equal(followed.end(0), 53);
-		assert.match(followed.stderr, /^pi-turn-limit: exhausted at the limit of 2 turns \(PI_MAX_TURNS\); .*\n$/);
+		assert.match(
+			followed.stderr,
+			/^pi-turn-limit: stopped at the limit of 2 turns \(PI_MAX_TURNS\), with an earlier answer; .*\n$/,
+		);
 		await pi.run("again");
-		assert.equal(pi.last?.errorMessage?.includes("exhausted"), true, "the answer was the last prompt's");
+		assert.equal(pi.last?.errorMessage?.includes("without an answer"), true, "the answer was the last prompt's");
 	});
 
 	test("with a person stands as the reason in the last message, also after an answer", async (t) => {
@@ -975,7 +978,10 @@ describe("the stop", () => {
 		);
 		await pi.run("go");
 		assert.equal(pi.last?.stopReason, "aborted");
-		assert.match(pi.last.errorMessage ?? "", /^pi-turn-limit: declined at the limit of 2 turns \(option\)/);
+		assert.match(
+			pi.last.errorMessage ?? "",
+			/^pi-turn-limit: stopped at the limit of 2 turns \(option\) by a no, with an earlier answer; /,
+		);
 	});
 
 	test("stands as the reason of the runs that an extension starts after it", async (t) => {
@@ -1133,6 +1139,18 @@ describe("amounts", () => {
 			assert.ok(model);
 			await pi.session.setModel({ ...model, id: "cheap", cost: { ...model.cost, input: 0, output: 0 } });
 			assert.deepEqual(pi.notifications, [{ message: warning.replace("scripted", "cheap"), type: "warning" }]);
+		});
+
+		test("is named in one line that a terminal does not obey", async (t) => {
+			const pi = await inside(t, { env: { PI_TURN_LIMIT_COST: "1" }, person: () => false });
+			const { model } = pi.session;
+			assert.ok(model);
+			const id = "cheap\npi-turn-limit: finished\u001b[31m";
+			await pi.session.setModel({ ...model, id, cost: { ...model.cost, input: 0, output: 0 } });
+			assert.deepEqual(
+				pi.notifications.map(({ message }) => message),
+				[warning.replace("scripted", "cheap pi-turn-limit: finished [31m")],
+			);
 		});
 
 		for (const cost of [

@@ -83,7 +83,9 @@ describe("what an earlier process has set", () => {
 
 	test("is told where it is looser and where it is damaged, also when the person goes back in the session", (t) => {
 		const project = { ...place("file", { maxTurns: 30 }), who: "A project file", lowers: [] };
-		const kept = new Kept(t, { problems: ["A problem."], project }).remember({ maxTurns: 40 }).remember({ grace: -1 });
+		const kept = new Kept(t, { problems: [{ what: "A problem." }], project })
+			.remember({ maxTurns: 40 })
+			.remember({ grace: -1 });
 		const damaged = "Ignoring 1 damaged or foreign turn-limit entry of this session.";
 		const looser =
 			"Turn limit: 40, set by an earlier /turn-limit of this session; without it 25 (default). /turn-limit default goes back to that.";
@@ -174,7 +176,7 @@ describe("a fleet's budget", () => {
 	test("that cannot be used says why", (t) => {
 		const kept = new Kept(t, { budget: { kind: "unusable", why: ["One.", "Two."] } });
 		kept.load(true);
-		assert.deepEqual([kept.settings.budget, kept.settings.whyNot], [undefined, "One.\nTwo."]);
+		assert.deepEqual([kept.settings.budget, kept.settings.whyNot], [undefined, "One. Two."]);
 		assert.equal(kept.of("budget.maxTurns"), "unlimited (default)");
 	});
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Found, fromFile } from "../../src/settings/places.ts";
+import { type Problem, sentenceOf } from "../../src/settings/problem.ts";
 import { type LoweringPlace, type Place, type Resolution, resolve } from "../../src/settings/resolve.ts";
 import { defaults } from "../../src/settings/settings.ts";
 
@@ -28,6 +29,16 @@ export function lowering(place: Place, lowers: LoweringPlace["lowers"] = ["file"
 export function resolved({ project, ...given }: Given): Resolution {
 	const places = SOURCES.filter((source) => source !== "project").map((source) => place(source, given[source]));
 	return resolve(places, project === undefined ? [] : [lowering(place("project", project))], fallback);
+}
+
+/** The problems as a person reads them. */
+export function told(problems: readonly Problem[]): readonly string[] {
+	return problems.map(sentenceOf);
+}
+
+/** The problems that keep a script from starting. */
+export function stopping(problems: readonly Problem[]): readonly string[] {
+	return problems.flatMap(({ what, isLimit }) => (isLimit ? [what] : []));
 }
 
 export const folder = mkdtempSync(join(tmpdir(), "pi-test-"));

@@ -2,21 +2,28 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { WIDER_SCOPES } from "../../src/core/scopes.ts";
 import { fromEnvironment, fromFile, fromFlags, fromMemory, remember } from "../../src/settings/places.ts";
 import { resolve } from "../../src/settings/resolve.ts";
 import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
-import { folder, read } from "./given.ts";
+import { folder, read, stopping, told } from "./given.ts";
 
 test("flags and variables are the word of whoever starts pi, and are called by their names", () => {
-	const [flags, environment] = [fromFlags(() => ""), fromEnvironment({})];
+	const [flags, [environment, alias]] = [fromFlags(() => ""), fromEnvironment({}).places];
 	for (const key of KEYS) {
 		assert.equal(flags.name(key), `--${SETTINGS[key].flag}`);
 		assert.equal(environment.name(key), String(SETTINGS[key].env));
 	}
-	assert.deepEqual([flags.strength, environment.strength], ["flag", "start"]);
+	assert.equal(alias.name("maxTurns"), "PI_TURN_LIMIT_TURNS");
+	assert.deepEqual([flags.strength, environment.strength, alias.strength], ["flag", "start", "start"]);
 });
+
+/** The values of all variables. */
+function valuesIn(env: Readonly<Record<string, string>>) {
+	const [own, alias] = fromEnvironment(env).places;
+	return { ...own.values, ...alias.values };
+}
 
 test("text becomes a number or stays the word it is", () => {
 	const flags: Record<string, unknown> = {
@@ -30,14 +37,15 @@ test("text becomes a number or stays the word it is", () => {
 		...{ PI_TURN_LIMIT_GRACE: "-1", OTHER: "1" },
 	};
 	const values = { maxTurns: "unlimited", maxToolCalls: 7, maxCost: 2.5, grace: "-1" };
-	assert.deepEqual(fromEnvironment(env).values, values);
+	assert.deepEqual(valuesIn(env), values);
 });
 
 test("only settings that have a flag or a variable are looked for there", () => {
-	const having = (from: "flag" | "env") => KEYS.filter((key) => SETTINGS[key][from] !== undefined);
+	const having = (from: "flag" | "env" | "envAlias") => KEYS.filter((key) => SETTINGS[key][from] !== undefined);
 	assert.deepEqual(Object.keys(fromFlags(() => "1").values), having("flag"));
 	const env = new Proxy<Record<string, string>>({}, { get: () => "1" });
-	assert.deepEqual(Object.keys(fromEnvironment(env).values), having("env"));
+	assert.deepEqual(Object.keys(fromEnvironment(env).places[0].values), having("env"));
+	assert.deepEqual(Object.keys(fromEnvironment(env).places[1].values), having("envAlias"));
 });
 
 test("PI_MAX_TURNS is a number or unlimited; anything else is reported, and the default is used", () => {
@@ -45,20 +53,99 @@ test("PI_MAX_TURNS is a number or unlimited; anything else is reported, and the 
 		...[["50", 50, 0] as const, ["0", 0, 0] as const, ["unlimited", "unlimited", 0] as const],
 		...[["abc", 25, 1] as const, ["-3", 25, 1] as const, ["2.5", 25, 1] as const],
 	]) {
-		const resolution = resolve([fromEnvironment({ PI_MAX_TURNS: text })], [], defaults(true));
+		const resolution = resolve(fromEnvironment({ PI_MAX_TURNS: text }).places, [], defaults(true));
 		assert.deepEqual([resolution.settings.maxTurns.value, resolution.problems.length], [max, problems], text);
 	}
 });
 
 test("a flag without text and an empty variable count as unset", () => {
 	for (const value of [undefined, true, false]) assert.deepEqual(fromFlags(() => value).values, {});
-	assert.deepEqual(fromEnvironment({ PI_MAX_TURNS: "", PI_TURN_LIMIT_GRACE: "  " }).values, {});
+	assert.deepEqual(valuesIn({ PI_MAX_TURNS: "", PI_TURN_LIMIT_TURNS: " ", PI_TURN_LIMIT_GRACE: "  " }), {});
+});
+
+describe("the limit of turns has two variables:", () => {
+	const both = (own: string, alias: string) => {
+		const { places, problems } = fromEnvironment({ PI_MAX_TURNS: own, PI_TURN_LIMIT_TURNS: alias });
+		const resolution = resolve(places, [], defaults(true));
+		const { value, source } = resolution.settings.maxTurns;
+		const all = [...problems, ...resolution.problems];
+		return { used: `${value} (${source})`, told: told(all), stopping: stopping(all).length };
+	};
+	const differ = (own: string, alias: string) => [
+		`PI_MAX_TURNS is ${own} and PI_TURN_LIMIT_TURNS is ${alias}. Using the lower one.`,
+	];
+
+	for (const [own, alias, used, told] of [
+		["", "5", "5 (PI_TURN_LIMIT_TURNS)", []],
+		["5", "", "5 (PI_MAX_TURNS)", []],
+		["5", "5", "5 (PI_MAX_TURNS)", []],
+		["5", "7", "5 (PI_MAX_TURNS)", differ("5", "7")],
+		["7", "5", "5 (PI_TURN_LIMIT_TURNS)", differ("7", "5")],
+		["unlimited", "5", "5 (PI_TURN_LIMIT_TURNS)", differ("unlimited", "5")],
+		["0", "unlimited", "0 (PI_MAX_TURNS)", differ("0", "unlimited")],
+	] as const) {
+		test(`${own || "unset"} and ${alias || "unset"} make ${used}`, () => {
+			assert.deepEqual(both(own, alias), { used, told, stopping: 0 });
+		});
+	}
+
+	test("one that is not understood stops a script, whatever the other says", () => {
+		for (const [own, alias, bad, used] of [
+			["5", "abc", "PI_TURN_LIMIT_TURNS", "5 (PI_MAX_TURNS)"],
+			["abc", "5", "PI_MAX_TURNS", "5 (PI_TURN_LIMIT_TURNS)"],
+			["", "abc", "PI_TURN_LIMIT_TURNS", "25 (default)"],
+		] as const) {
+			const told = [`${bad}: expected a whole number from 0, or unlimited, got "abc". Using ${used}.`];
+			assert.deepEqual(both(own, alias), { used, told, stopping: 1 });
+		}
+	});
+});
+
+describe("a variable that is unknown", () => {
+	const problemsOf = (name: string, value = "5") => fromEnvironment({ [name]: value }).problems;
+
+	for (const [name, meant] of [
+		["PI_TURN_LIMIT_COSTS", "PI_TURN_LIMIT_COST"],
+		["PI_TURN_LIMIT_TRUNS", "PI_TURN_LIMIT_TURNS"],
+		["PI_TURN_LIMIT_DAY_COSTS", "PI_TURN_LIMIT_DAY_COST"],
+		["PI_TURN_LIMIT_cost", "PI_TURN_LIMIT_COST"],
+	] as const) {
+		test(`and close to a limit's stops a script: ${name}`, () => {
+			const what = `${name}: unknown variable, did you mean ${meant}?`;
+			assert.deepEqual(told(problemsOf(name)), [`${what} Ignoring it.`]);
+			assert.deepEqual(stopping(problemsOf(name)), [what]);
+		});
+	}
+
+	test("and close to another setting's, or to none, is only named", () => {
+		const bell = "PI_TURN_LIMIT_BELLS: unknown variable, did you mean PI_TURN_LIMIT_BELL? Ignoring it.";
+		const none = "PI_TURN_LIMIT_COLOUR: unknown variable. Ignoring it.";
+		for (const [name, sentence] of [
+			["PI_TURN_LIMIT_BELLS", bell],
+			["PI_TURN_LIMIT_COLOUR", none],
+		] as const) {
+			assert.deepEqual(told(problemsOf(name)), [sentence]);
+			assert.deepEqual(stopping(problemsOf(name)), []);
+		}
+		assert.deepEqual(told(problemsOf(`PI_TURN_LIMIT_${"X".repeat(99)}\u001b`)), [
+			`PI_TURN_LIMIT_${"X".repeat(45)}…: unknown variable. Ignoring it.`,
+		]);
+	});
+
+	test("is none of those that others read, none without a value, and none without our prefix", () => {
+		const env = { PI_TURN_LIMIT_ROOT: "1", PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
+		assert.deepEqual(fromEnvironment({ ...env, PI_TURN_LIMITS: "1", COST: "1" }).problems, []);
+		for (const value of ["", "  "]) assert.deepEqual(problemsOf("PI_TURN_LIMIT_COSTS", value), []);
+		assert.deepEqual(fromEnvironment({ PI_TURN_LIMIT_COSTS: undefined }).problems, []);
+		const names = KEYS.flatMap((key) => SETTINGS[key].env ?? []);
+		assert.deepEqual(fromEnvironment(Object.fromEntries(names.map((name) => [name, "1"]))).problems, []);
+	});
 });
 
 test("a number too large to be exact is reported as it was typed", () => {
 	for (const digits of ["9007199254740993", "9".repeat(400)]) {
-		const { problems } = resolve([fromEnvironment({ PI_MAX_TURNS: digits })], [], defaults(false));
-		assert.match(String(problems), new RegExp(`^PI_MAX_TURNS: expected .*, got "${digits.slice(0, 50)}`));
+		const { problems } = resolve(fromEnvironment({ PI_MAX_TURNS: digits }).places, [], defaults(false));
+		assert.match(String(told(problems)), new RegExp(`^PI_MAX_TURNS: expected .*, got "${digits.slice(0, 50)}`));
 	}
 });
 
@@ -97,8 +184,9 @@ for (const [what, content, problem] of [
 		const { place, problems } = read(content);
 		assert.deepEqual(place.values, {});
 		assert.equal(problems.length, 1);
-		assert.match(problems[0]!, problem);
-		assert.ok(problems[0]!.endsWith(`. ${OTHER}`), problems[0]);
+		assert.match(told(problems)[0]!, problem);
+		assert.ok(told(problems)[0]!.endsWith(`. ${OTHER}`), told(problems)[0]);
+		assert.equal(stopping(problems).length, 1, "it may hold a limit");
 	});
 }
 
@@ -118,7 +206,8 @@ for (const [what, make, why] of [
 		const { place, problems } = fromFile(path, "the file");
 		assert.deepEqual(place.values, {});
 		assert.equal(problems.length, 1);
-		assert.ok(problems[0]!.startsWith(`the file: ${why}`), problems[0]);
+		assert.ok(told(problems)[0]!.startsWith(`the file: ${why}`), told(problems)[0]);
+		assert.equal(stopping(problems).length, 1);
 	});
 }
 
@@ -127,18 +216,42 @@ const KNOWN = [...KEYS.filter((key) => !key.startsWith("budget.")), "budget"].jo
 test("a cap of a fleet's budget is unknown outside of it", () => {
 	const { place, problems } = read('{ "budget.maxTurns": 5 }');
 	assert.deepEqual(place.values, {});
-	assert.deepEqual(problems, [`the file: ignoring unknown keys: "budget.maxTurns". Known keys: ${KNOWN}.`]);
+	assert.deepEqual(told(problems), [`the file: unknown keys: "budget.maxTurns". Ignoring them. Known keys: ${KNOWN}.`]);
 	assert.deepEqual(fromMemory([{ version: 1, values: { "budget.maxTurns": 5, grace: 1 } }]).values, { grace: 1 });
 });
 
 test("unknown keys are reported in one sentence with the known ones; the known ones still count", () => {
-	const { place, problems } = read('{ "maxturns": 5, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
+	const { place, problems } = read('{ "turns": 5, "bel": false, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
 	assert.deepEqual(place.values, { maxTurns: 7 });
-	assert.deepEqual(problems, [`the file: ignoring unknown keys: "maxturns", "__proto__". Known keys: ${KNOWN}.`]);
+	assert.deepEqual(told(problems), [
+		`the file: unknown keys: "turns", "bel" (did you mean bell?), "__proto__". Ignoring them. Known keys: ${KNOWN}.`,
+	]);
+	assert.deepEqual(stopping(problems), []);
+	assert.deepEqual(told(read('{ "gracee": 1 }').problems), [
+		'the file: unknown keys: "gracee" (did you mean grace?). Ignoring them.',
+	]);
 	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
 	assert.equal(many.problems.length, 1);
-	assert.ok(many.problems[0]!.length < KEYS.join(", ").length + 250);
+	assert.ok(told(many.problems)[0]!.length < KEYS.join(", ").length + 250);
 });
+
+for (const [key, meant] of [
+	["maxCots", "maxCost"],
+	["maxturns", "maxTurns"],
+	["max_turns", "maxTurns"],
+	["sesion", "session"],
+	["dai", "day"],
+	["budgt", "budget"],
+] as const) {
+	test(`the unknown key ${key} may have been meant as ${meant}, which a script does not start without`, () => {
+		const { problems } = read(JSON.stringify({ [key]: 5, colour: "red", maxTurns: 7 }));
+		assert.deepEqual(stopping(problems), [`the file: unknown keys: "${key}" (did you mean ${meant}?).`]);
+		assert.deepEqual(told(problems), [
+			`the file: unknown keys: "${key}" (did you mean ${meant}?). Ignoring them.`,
+			`the file: unknown keys: "colour". Ignoring them. Known keys: ${KNOWN}.`,
+		]);
+	});
+}
 
 for (const scope of WIDER_SCOPES.filter((scope) => scope !== "fleet")) {
 	test(`limits of a ${scope} stand in an object of their own`, () => {
@@ -147,10 +260,18 @@ for (const scope of WIDER_SCOPES.filter((scope) => scope !== "fleet")) {
 		);
 		assert.deepEqual(place.values, { [`${scope}.maxCost`]: 20, policy: { maxTurns: 1 } });
 		assert.equal(place.name(`${scope}.maxCost`), `${scope}.maxCost in the file`);
-		assert.deepEqual(problems, [`the file: ignoring unknown keys: "${scope}.maxFiles". Known keys: ${KNOWN}.`]);
+		assert.deepEqual(told(problems), [
+			`the file: unknown keys: "${scope}.maxFiles". Ignoring them. Known keys: ${KNOWN}.`,
+		]);
 		const none = read(JSON.stringify({ [scope]: 5 }));
 		assert.deepEqual(none.place.values, {});
-		assert.deepEqual(none.problems, [`the file: ignoring unknown keys: "${scope}". Known keys: ${KNOWN}.`]);
+		assert.deepEqual(told(none.problems), [`${scope} in the file: expected an object, got 5. Ignoring it.`]);
+		assert.equal(stopping(none.problems).length, 1);
+		const wrong = read(JSON.stringify({ [scope]: { maxcosts: 5 } }));
+		assert.match(
+			stopping(wrong.problems)[0] ?? "",
+			new RegExp(`"${scope}.maxcosts" \\(did you mean ${scope}.maxCost\\?`),
+		);
 	});
 }
 
@@ -172,12 +293,18 @@ test("a damaged or foreign entry is ignored and counted; the newest valid one is
 	]) {
 		const { values, problems } = fromMemory([remember({ maxTurns: 5 }), good, bad]);
 		assert.deepEqual(values, { maxTurns: 7 }, JSON.stringify(bad));
-		assert.deepEqual(problems, ["Ignoring 1 damaged or foreign turn-limit entry of this session."]);
+		assert.deepEqual(told(problems), ["Ignoring 1 damaged or foreign turn-limit entry of this session."]);
+		assert.deepEqual(stopping(problems), []);
 	}
-	assert.deepEqual(fromMemory([1, good, 2]).problems, [
+	assert.deepEqual(told(fromMemory([1, good, 2]).problems), [
 		"Ignoring 2 damaged or foreign turn-limit entries of this session.",
 	]);
 	assert.deepEqual(fromMemory([]), { values: {}, problems: [] });
+});
+
+test("an entry of a session carries only what a command can set", () => {
+	const forged = { maxTurns: 7, repeatsExcept: ["bash"], wrapUpMessage: "Go on.", askTimeout: 1, bell: "no" };
+	assert.deepEqual(fromMemory([{ version: 1, values: forged }]), { values: { maxTurns: 7 }, problems: [] });
 });
 
 test("a fleet's budget is an object that others read: none of it is a setting", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { kindOf, METER_IDS } from "../../src/core/meters.ts";
 import { resolve } from "../../src/settings/resolve.ts";
 import { type Key, KEY_OF, KEYS, type LimitKey, SETTINGS } from "../../src/settings/settings.ts";
-import { fallback, type Given, lowering, place, resolved, type Source, SOURCES } from "./given.ts";
+import { fallback, type Given, lowering, place, resolved, type Source, SOURCES, stopping, told } from "./given.ts";
 
 const limits = Object.fromEntries(
 	METER_IDS.map((id) => {
@@ -68,7 +68,7 @@ for (const key of KEYS) {
 }
 
 test("a project that would raise a limit is told which value is used instead", () => {
-	assert.deepEqual(resolved({ project: { maxTurns: 99, maxCost: "$9" }, user: { maxCost: 2 } }).problems, [
+	assert.deepEqual(told(resolved({ project: { maxTurns: 99, maxCost: "$9" }, user: { maxCost: 2 } }).problems), [
 		"A project file can only lower a limit; ignoring maxTurns: 99. Using 25 (default).",
 		'A project file can only lower a limit; ignoring maxCost: "$9". Using $2.00 (user\'s maxCost).',
 	]);
@@ -86,11 +86,11 @@ test("places that can only lower are heard one after the other, each against the
 });
 
 test("a bad value gives one problem: where, what was expected, what came, what is used instead", () => {
-	assert.deepEqual(resolved({ flag: { maxTurns: "ten" }, user: { maxTurns: 7 } }).problems, [
+	assert.deepEqual(told(resolved({ flag: { maxTurns: "ten" }, user: { maxTurns: 7 } }).problems), [
 		`flag's maxTurns: expected a whole number from 0, or unlimited, got "ten". Using 7 (user's maxTurns).`,
 	]);
 	const bad = { maxCost: -1, policy: "stop", grace: -1, askTimeout: 0, wrapUpMessage: " ", partialNote: "yes" };
-	assert.deepEqual(resolved({ user: bad }).problems, [
+	assert.deepEqual(told(resolved({ user: bad }).problems), [
 		"user's maxCost: expected dollars such as 2.50 or $2.50, or unlimited, got -1. Using unlimited (default).",
 		`user's policy: expected abort or synthesize, got "stop". Using abort (default).`,
 		"user's grace: expected a whole number from 0, got -1. Using 2 (default).",
@@ -98,7 +98,7 @@ test("a bad value gives one problem: where, what was expected, what came, what i
 		`user's wrapUpMessage: expected non-empty text, got " ". Using the built-in one (default).`,
 		`user's partialNote: expected true or false, got "yes". Using on (default).`,
 	]);
-	assert.match(String(resolved({ user: { maxTurns: Infinity } }).problems), /, got Infinity\. Using 25/);
+	assert.match(String(told(resolved({ user: { maxTurns: Infinity } }).problems)), /, got Infinity\. Using 25/);
 });
 
 test("a bad value is reported wherever it stands, also where a stronger source is used", () => {
@@ -106,8 +106,36 @@ test("a bad value is reported wherever it stands, also where a stronger source i
 		const { settings, problems } = resolved({ command: { maxTurns: 5 }, [source]: { maxTurns: 0.5 } });
 		const used = source === "command" ? { value: 25, source: "default" } : { value: 5, source: "command's maxTurns" };
 		assert.deepEqual(settings.maxTurns, used);
-		assert.deepEqual(problems, [
+		assert.deepEqual(told(problems), [
 			`${source}'s maxTurns: expected a whole number from 0, or unlimited, got 0.5. Using ${used.value} (${used.source}).`,
 		]);
 	}
+});
+
+/** The sources whose bad limit of turns keeps a script from starting. */
+function stoppingSources(given: Given): readonly string[] {
+	return stopping(resolved(given).problems).map((what) => what.slice(0, what.indexOf("'")));
+}
+
+test("a bad limit stops a script unless a stronger source sets that limit", () => {
+	const bad = { maxTurns: "many" };
+	const good = { maxTurns: 5 };
+	for (const [given, stops] of [
+		[{ flag: bad }, ["flag"]],
+		[{ flag: bad, user: good }, ["flag"]],
+		[{ flag: good, environment: bad, user: bad }, []],
+		[{ flag: bad, environment: good, user: bad }, ["flag"]],
+		[{ environment: bad, user: bad }, ["environment", "user"]],
+		[{ user: bad, flag: { maxCost: 1 } }, ["user"]],
+		[{ project: bad }, ["project"]],
+		[{ project: bad, user: good }, ["project"]],
+		[{ project: bad, environment: good }, []],
+	] as [Given, string[]][])
+		assert.deepEqual(stoppingSources(given), stops, JSON.stringify(given));
+});
+
+test("no other setting stops a script, nor does a project that would raise a limit", () => {
+	const bad = { policy: "stop", grace: -1, askTimeout: 0, wrapUpMessage: " ", bell: 3, repeatsExcept: 5 };
+	const { problems } = resolved({ user: bad, project: { maxTurns: 99 } });
+	assert.deepEqual([problems.length, stopping(problems)], [7, []]);
 });

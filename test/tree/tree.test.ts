@@ -46,7 +46,7 @@ for (const [way, options] of Object.entries(WAYS)) {
 			const { code, stderr } = await pi.print("go");
 			assert.equal(pi.model.turns.length, limit);
 			assert.equal(code, 53);
-			assert.match(stderr, new RegExp(`exhausted at the limit of ${limit} turns in this tree of agents`));
+			assert.match(stderr, new RegExp(`stopped at the limit of ${limit} turns in this tree of agents`));
 		});
 	}
 }

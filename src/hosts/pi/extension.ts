@@ -15,13 +15,15 @@ import { agentDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Context, Pi } from "./host/api.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
 import { shared } from "./host/process.ts";
-import { giveUp, log, printReport, write, writeNow } from "./outcome/exit.ts";
+import { giveUp, log, notStarted, printReport, refuse, write, writeNow } from "./outcome/exit.ts";
 import { Session } from "./session.ts";
 
 export default function (pi: Pi): void {
 	// Before any tool can inherit it.
 	takeAddress(process.env, shared);
+	let hasFailed = false;
 	pi.on("input", ({ source }, ctx) => {
+		if (hasFailed) notStarted("A command before this prompt was not carried out.");
 		if (source !== "extension") writeNow(ctx);
 	});
 	// Pi shows the last message of the last session only.
@@ -33,11 +35,15 @@ export default function (pi: Pi): void {
 		places: [],
 		surroundings: (ctx) => surroundings(pi, ctx),
 		loadedFirst: () => registerFlags(pi),
-		log,
+		log: (text, isError) => {
+			hasFailed ||= isError;
+			log(text, isError);
+		},
 		print: write,
 		columns: () => process.stdout.columns,
 		save: saveForUser,
 		onReport: printReport,
+		refuse,
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp,
 	});
@@ -45,7 +51,7 @@ export default function (pi: Pi): void {
 
 /** Ends a script whose flags or variables set a limit that cannot be enforced. */
 function refuseToRun(pi: Pi, { hasUI }: Context): void {
-	const asked = [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env)];
+	const asked = [fromFlags((name) => pi.getFlag(name)), ...fromEnvironment(process.env).places];
 	const isAsked = asked.some(({ values }) =>
 		KEYS.some((key) => meterOf(key) !== undefined && (values[key] ?? "unlimited") !== "unlimited"),
 	);
@@ -62,17 +68,19 @@ function registerFlags(pi: Pi): void {
 	}
 }
 
-const NO_BUDGET = "A project file cannot set a budget; ignoring budget in .pi/turn-limit.json.";
+const NO_BUDGET = { what: "A project file cannot set a budget; ignoring budget in .pi/turn-limit.json." };
 
 function surroundings(pi: Pi, ctx: Context): Surroundings {
 	const user = readFile(userFile(), "turn-limit.json");
 	const isTrusted = ctx.isProjectTrusted();
 	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
+	const environment = fromEnvironment(process.env);
+	const inProject = [...(project?.problems ?? []), ...(project?.hasBudget ? [NO_BUDGET] : [])];
 	return {
-		places: [fromFlags((name) => pi.getFlag(name)), fromEnvironment(process.env), user.place],
+		places: [fromFlags((name) => pi.getFlag(name)), ...environment.places, user.place],
 		budget: readBudget(userFile(), "turn-limit.json", process.env, takeAddress(process.env, shared)),
 		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
-		problems: [...user.problems, ...(project?.problems ?? []), ...(project?.hasBudget ? [NO_BUDGET] : [])],
+		problems: [...environment.problems, ...user.problems, ...inProject],
 	};
 }
 
@@ -82,7 +90,7 @@ function userFile(): string {
 
 function saveForUser(values: Place["values"]): string {
 	const path = userFile();
-	const shownAs = path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path;
+	const shownAs = clip(path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path, 300);
 	try {
 		writeSettings(path, values);
 	} catch (error) {
@@ -103,7 +111,8 @@ function readFile(path: string, shownAs: string): Found {
 		const before = shared.limits.has(path + key) ? shared.limits.get(path + key) : now;
 		shared.limits.set(path + key, now);
 		const [was, is] = [before, now].map((value) => (value === undefined ? "not set" : quote(value)));
-		return was === is ? [] : [`${place.name(key)} has changed since it was last read: it was ${was} and is now ${is}.`];
+		const what = `${place.name(key)} has changed since it was last read: it was ${was} and is now ${is}.`;
+		return was === is ? [] : [{ what }];
 	});
 	return { place, problems: [...problems, ...changes], hasBudget };
 }

@@ -20,12 +20,14 @@ export interface Options extends SettingsOptions, Pick<CommandParts, "save" | "p
 	readonly clock?: Clock;
 	/** Called when this copy is the first that its loader runs: it registers what only one copy may. */
 	readonly loadedFirst?: () => void;
-	/** Takes messages if there is no UI. */
-	readonly log?: (message: string) => void;
+	/** Takes messages if there is no UI. `isError`: a command was not carried out. */
+	readonly log?: (message: string, isError: boolean) => void;
 	/** The width of the terminal, if there is one. */
 	readonly columns?: () => number | undefined;
 	/** Called once per run with its end, unless that is repeated. */
 	readonly onReport?: (report: Report, ctx: Context, role: Role) => void;
+	/** A run begins that may not: ends the process if that is ours to do. */
+	readonly refuse?: (why: string, ctx: Context, role: Role) => void;
 	/** The limits cannot be enforced on this host; ends the process if it must not run without them. */
 	readonly cannotGuard?: (ctx: Context) => void;
 	/** Refused runs come again and again, and this session owns the process: ends it with the answer, if there is one. */

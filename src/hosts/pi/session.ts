@@ -21,6 +21,7 @@ import { claim, guardOf, type Rank, release } from "./lifecycle/guard.ts";
 import { Handover } from "./lifecycle/handover.ts";
 import { announce, leaveProcess, type Role, roleOf, watchStart } from "./lifecycle/role.ts";
 import type { Options } from "./options.ts";
+import { isScript } from "./outcome/exit.ts";
 import { Replies } from "./outcome/reply.ts";
 import { type ReportFacts, Reports } from "./outcome/report.ts";
 import { initialState, LimitsInForce } from "./settings/apply.ts";
@@ -79,8 +80,8 @@ export class Session implements Subscriber, Course {
 		const settings = (this.#settings = new Preferences(pi, options));
 		const outbox = (this.#outbox = new Outbox(pi));
 		const prompts = (this.#prompts = new Prompts(pi));
-		const display = (this.#display = new Display((message) => {
-			if (this.#role.ownsProcess) options.log?.(message);
+		const display = (this.#display = new Display((message, isError) => {
+			if (this.#role.ownsProcess) options.log?.(message, isError);
 		}, columns));
 		this.#shared = new SharedLimits(
 			() => this.#sharing(),
@@ -144,6 +145,8 @@ export class Session implements Subscriber, Course {
 
 	async command(args: string, ctx: Context): Promise<void> {
 		if (!isSupported(ctx)) return this.#display.say(TOO_OLD, "error", ctx);
+		if (this.#duty === "unable" && isScript(ctx, this.#role))
+			this.#display.say(`${this.#whyNot} No run would start.`, "error", ctx);
 		const { save, print } = this.#options;
 		const parts = { driver: this.#driver, settings: this.#settings, limits: this.#limits, display: this.#display };
 		const lastOutcome = () => this.#reports.lastOutcome;
@@ -190,11 +193,12 @@ export class Session implements Subscriber, Course {
 			receive: (name, event) => this.#subscription.receive(name, event, ctx),
 			step: (event) => this.#driver.step(event, ctx),
 		});
-		this.#display.warnOnce(problems.join("\n"), ctx);
 		this.#whyNot = this.#settings.whyNot;
+		if (this.#whyNot === undefined || attended) this.#display.warnOnce(problems.join("\n"), ctx);
 		if (this.#whyNot === undefined) return;
 		this.#duty = "unable";
-		this.#display.warnOnce(this.#whyNot, ctx);
+		// A script reads it when its first run is refused.
+		if (!isScript(ctx, this.#role)) this.#display.warnOnce(this.#whyNot, ctx);
 	}
 
 	// Its runs
@@ -228,6 +232,10 @@ export class Session implements Subscriber, Course {
 	/** A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
 	#isAttended({ hasUI, mode }: Context): boolean {
 		return hasUI && !this.#hasEnded && (!this.#role.isMember || mode === "tui");
+	}
+
+	refuse(ctx: Context): void {
+		this.#options.refuse?.(String(this.#whyNot), ctx, this.#role);
 	}
 
 	fail(error: unknown, isTurn: boolean): void {

@@ -1,4 +1,5 @@
 /** Limits that come from elsewhere than an agent's own settings: the root of its tree, and its fleet. */
+import { clip } from "../../core/text.ts";
 import { kindOf, METER_IDS } from "../../core/meters.ts";
 import { type Budget, lowestCaps } from "../../settings/budget.ts";
 import type { Resolved } from "../../settings/resolve.ts";
@@ -14,7 +15,7 @@ export function limitsOf(budget: Budget | undefined): Partial<Resolved> {
 	const ids = METER_IDS.filter((id) => kindOf(id).scope === "fleet");
 	const limits = ids.map((id) => [
 		KEY_OF[id],
-		{ value: caps[kindOf(id).of] ?? "unlimited", source: `budget ${budget.account}` },
+		{ value: caps[kindOf(id).of] ?? "unlimited", source: `budget ${clip(budget.account, 60)}` },
 	]);
 	return Object.fromEntries(limits) as Partial<Resolved>;
 }

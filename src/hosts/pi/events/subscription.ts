@@ -21,6 +21,8 @@ export interface Subscriber extends Guard {
 	readonly duty: "guard" | "off" | "unable";
 	/** Why it is `unable`. */
 	readonly whyNot: string | undefined;
+	/** A run would begin although the session is `unable`: ends the process if that is ours to do. */
+	refuse(ctx: Context): void;
 	/** A handler threw, so the run stops. `isTurn`: the handler of `turn_start`, so the run may not have begun yet. */
 	fail(error: unknown, isTurn: boolean): void;
 	/** The reason that the model reads for a call that is refused. */
@@ -105,7 +107,11 @@ export class Subscription {
 		// Another copy decides here, or the session has ended and a late event changes nothing.
 		if (duty === "off") return undefined;
 		const isEnd = name === "session_shutdown" && guardOf(ctx.sessionManager) === this.#session;
-		if (duty === "unable" && !isEnd) throw new Error(whyNot);
+		if (duty === "unable" && !isEnd) {
+			// `/turn-limit` still answers, so a script ends only where a run would begin.
+			if (name !== "session_start") this.#session.refuse(ctx);
+			throw new Error(whyNot);
+		}
 		return this.#handlers[name]?.(event, ctx);
 	}
 

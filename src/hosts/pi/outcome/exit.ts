@@ -1,6 +1,7 @@
 /** Standard output, standard error and the exit code: all that a script reads. */
 import { writeSync } from "node:fs";
 import { isBroken, PREFIX, stoppedByLimit } from "../../../core/outcome.ts";
+import { safe } from "../../../core/text.ts";
 import type { Assistant, Context } from "../host/api.ts";
 import { shared } from "../host/process.ts";
 import type { Report } from "./report.ts";
@@ -12,15 +13,33 @@ const STOPPED = 53;
 /** A run ended after the wrap-up: its answer may be partial. */
 const PARTIAL = 54;
 
-export function log(text: string): void {
-	for (const line of text.split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
+/** `isError`: a command of the script was not carried out, so its exit code is 1. */
+export function log(text: string, isError = false): void {
+	for (const line of safe(text).split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
+	if (isError) process.exitCode = 1;
+}
+
+/** True where nobody can be asked and exit code and standard error are ours. */
+export function isScript({ mode }: Pick<Context, "mode">, { ownsProcess }: Role): boolean {
+	return ownsProcess && (mode === "print" || mode === "json");
+}
+
+/** Ends a script whose limits were not understood or cannot be used, before its first request. */
+export function refuse(why: string, ctx: Context, role: Role): void {
+	if (isScript(ctx, role)) notStarted(why);
+}
+
+export function notStarted(why: string): never {
+	log(`${why} Not started.`);
+	process.exit(1);
 }
 
 /** Writes the line at the end, unless print mode shows it itself because its last message carries it. */
 function writeLater(line: string, session: Context["sessionManager"]): void {
 	const atExit = (code: number): void => {
-		const last = session.buildSessionProjection().messages.at(-1) as Partial<Assistant> | undefined;
-		// Pi exits with 1 once it has shown it; another extension may end the process before.
+		const { messages } = session.buildSessionProjection();
+		const last = messages.findLast(({ role }) => role === "assistant") as Partial<Assistant> | undefined;
+		// Pi exits with 1 once it has shown it. Another extension may end the process before, or leave a message after.
 		const isShown = code === 1 && last?.errorMessage === line;
 		if (!isShown) console.error(line);
 	};
@@ -39,13 +58,13 @@ export function writeNow({ sessionManager }: Context): void {
 }
 
 /** Writes the line and sets the exit code, where a script reads them. */
-export function printReport(report: Report, { mode, sessionManager }: Context, role: Role): void {
+export function printReport(report: Report, ctx: Context, role: Role): void {
 	const { outcome, line, isInTranscript, isAnswered } = report;
-	if (!role.ownsProcess || (mode !== "print" && mode !== "json")) return;
+	if (!isScript(ctx, role)) return;
 	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
 	if (role.isMember && isAnswered) return;
 	if (line !== undefined) {
-		if (isInTranscript && mode === "print") writeLater(line, sessionManager);
+		if (isInTranscript && ctx.mode === "print") writeLater(line, ctx.sessionManager);
 		else log(line);
 	}
 	if (outcome.kind === "wrapped_up") exitWith(PARTIAL);

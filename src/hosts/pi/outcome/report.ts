@@ -122,7 +122,7 @@ export class Reports {
 	lineAbout(outcome: Outcome): string | undefined {
 		const { isMember, sourceOf } = this.#parts;
 		const isAboutMember = isMember() && this.#facts.answer === undefined && stoppedByLimit(outcome);
-		return isAboutMember ? memberLine(outcome) : line(outcome, sourceOf);
+		return isAboutMember ? memberLine(outcome) : line(outcome, sourceOf, this.#facts.answer !== undefined);
 	}
 
 	/** The run is over. `isRepeated`: one like it was refused and reported just before. */

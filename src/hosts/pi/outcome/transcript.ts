@@ -1,5 +1,6 @@
 /** How our entries look in the transcript, today and after a resume. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { safe } from "../../../core/text.ts";
 import { type Context, GUIDANCE, type Pi } from "../host/api.ts";
 import { loadedKit, loadKit } from "../ui/load-pi-tui.ts";
 import { readOutcome } from "./record.ts";
@@ -37,7 +38,7 @@ function registerRenderers(pi: Pi): void {
 	pi.registerMessageRenderer(GUIDANCE, ({ content }, { outputPad }, theme) => {
 		const kit = loadedKit();
 		if (kit === undefined || typeof content !== "string") return undefined;
-		const text = theme.fg("userMessageText", content);
+		const text = theme.fg("userMessageText", safe(content));
 		return new kit.Text(text, outputPad, 1, (line) => theme.bg("userMessageBg", line));
 	});
 }

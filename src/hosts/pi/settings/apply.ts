@@ -7,6 +7,7 @@ import type { Driver } from "../../../loop/driver.ts";
 import * as loop from "../../../loop/initial-state.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
 import type { Policies } from "../../../settings/options.ts";
+import { clip } from "../../../core/text.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
@@ -73,7 +74,7 @@ export class LimitsInForce {
 		try {
 			return await this.#driver.readShared(ctx, isAsked);
 		} catch (error) {
-			this.#display.warnOnce(`The shared budget cannot be read: ${(error as Error).message}`, ctx);
+			this.#display.warnOnce(`The shared budget cannot be read: ${clip((error as Error).message, 300)}`, ctx);
 			return undefined;
 		}
 	}
@@ -85,7 +86,7 @@ export class LimitsInForce {
 		for (const id of METER_IDS) {
 			const { max } = this.#driver.state.meters[id].limit;
 			const why = max === "unlimited" ? undefined : charges[kindOf(id).of]?.unknownFor?.(model);
-			if (why !== undefined) this.#display.warnOnce(unknownText(id, max, `${model.id} ${why}`), ctx);
+			if (why !== undefined) this.#display.warnOnce(unknownText(id, max, `${clip(model.id, 60)} ${why}`), ctx);
 		}
 	}
 }

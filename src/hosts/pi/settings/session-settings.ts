@@ -2,6 +2,7 @@
 import type { Max, MeterId } from "../../../core/meters.ts";
 import type { Budget, BudgetFound } from "../../../settings/budget.ts";
 import { fromMemory, remember, type Values } from "../../../settings/places.ts";
+import { type Problem, sentenceOf } from "../../../settings/problem.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../../../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../../../settings/settings.ts";
 import { type Context, NAME, type Pi } from "../host/api.ts";
@@ -16,7 +17,7 @@ export interface Surroundings {
 	readonly project?: LoweringPlace | undefined;
 	/** The budget of a fleet. */
 	readonly budget?: BudgetFound;
-	readonly problems: readonly string[];
+	readonly problems: readonly Problem[];
 }
 
 /** Where the settings of a session come from. */
@@ -45,6 +46,10 @@ export class Preferences {
 	#own: Values = {};
 	/** Set by commands of an earlier process: anybody who can write the session's file can set them. */
 	#recalled: Values = {};
+	/** Of those, the ones that were announced. */
+	#told: readonly Key[] = [];
+	/** Limits that were not understood when the places were last read. */
+	#misread: readonly Problem[] = [];
 
 	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
 	constructor(
@@ -63,14 +68,16 @@ export class Preferences {
 		this.#attended = attended;
 		this.#root = root ?? this.#root;
 		this.#around = this.#surroundings(ctx);
-		return [...this.#around.problems, ...this.#read(ctx), ...this.#settle(), ...this.#loosened()];
+		const problems = [...this.#around.problems, ...this.#read(ctx), ...this.#settle()];
+		this.#misread = problems.filter(({ isLimit }) => isLimit);
+		return [...problems.map(sentenceOf), ...this.#announce()];
 	}
 
 	/** Reads the session's entries again, and no file; gives the problems with them. */
 	recall(ctx: Context): readonly string[] {
 		const problems = this.#read(ctx);
 		this.#settle();
-		return [...problems, ...this.#loosened()];
+		return [...problems.map(sentenceOf), ...this.#announce()];
 	}
 
 	/** The fleet's, if there is one. */
@@ -79,10 +86,11 @@ export class Preferences {
 		return found?.kind === "budget" ? found.budget : undefined;
 	}
 
-	/** Why the fleet's budget cannot be used, in which case nothing may run. */
+	/** Why nothing may run: the fleet's budget cannot be used or, where nobody can be asked, a limit was not understood. */
 	get whyNot(): string | undefined {
 		const found = this.#around.budget;
-		return found?.kind === "unusable" ? found.why.join("\n") : undefined;
+		const misread = this.#attended ? [] : this.#misread.map(({ what }) => what);
+		return [...misread, ...(found?.kind === "unusable" ? found.why : [])].join(" ") || undefined;
 	}
 
 	/** The place of a meter's limit. */
@@ -113,10 +121,18 @@ export class Preferences {
 		return { ...this.#recalled, ...this.#own };
 	}
 
-	/** Back to what the other places say. */
-	reset(ctx: Context): void {
-		this.#own = {};
-		this.#recalled = {};
+	/** Of those, the ones that a person has set in this process, or was told of. */
+	get vouchedFor(): Values {
+		const told = Object.entries(this.#recalled).filter(([key]) => this.#told.includes(key as Key));
+		return { ...Object.fromEntries(told), ...this.#own };
+	}
+
+	/** These go back to what the other places say; all of them if none are named. */
+	reset(ctx: Context, keys: readonly Key[] = KEYS): void {
+		const rest = (values: Values): Values =>
+			Object.fromEntries(Object.entries(values).filter(([key]) => !keys.includes(key as Key)));
+		this.#own = rest(this.#own);
+		this.#recalled = rest(this.#recalled);
 		this.#store(ctx);
 	}
 
@@ -128,7 +144,7 @@ export class Preferences {
 	}
 
 	/** From the active branch only. */
-	#read({ sessionManager }: Context): readonly string[] {
+	#read({ sessionManager }: Context): readonly Problem[] {
 		const ours = sessionManager
 			.getBranch()
 			.flatMap((entry) => (entry.type === "custom" && entry.customType === NAME ? [entry] : []));
@@ -139,7 +155,7 @@ export class Preferences {
 		return problems;
 	}
 
-	#settle(): readonly string[] {
+	#settle(): readonly Problem[] {
 		const { settings, problems } = this.#resolve();
 		this.current = { ...lowered(settings, this.#root, COMMAND), ...limitsOf(this.budget) };
 		return problems;
@@ -165,19 +181,18 @@ export class Preferences {
 		return resolve([own, ...places], [...projects, lowering], fallback);
 	}
 
-	/** Values of an earlier process that are looser than what applies without them: a person may have forgotten them. */
-	#loosened(): readonly string[] {
+	/** Says which values of an earlier process are looser than what applies without them: a person may have forgotten them. */
+	#announce(): readonly string[] {
 		const without = this.#resolve({}).settings;
-		return KEYS.flatMap((key) => this.#looser(key, without));
-	}
-
-	#looser(key: Key, without: Resolved): readonly string[] {
-		const { tightens, show, title } = settingOf(key);
-		const now = this.current[key].value;
-		const other = without[key];
-		if (tightens === undefined || tightens(now, other.value)) return [];
-		const set = `${title}: ${show(now)}, set by an earlier ${COMMAND} of this session`;
-		return [`${set}; without it ${show(other.value)} (${other.source}). ${COMMAND} default goes back to that.`];
+		const isLooser = (key: Key): boolean =>
+			settingOf(key).tightens?.(this.current[key].value, without[key].value) === false;
+		this.#told = KEYS.filter(isLooser);
+		return this.#told.map((key) => {
+			const { show, title } = settingOf(key);
+			const set = `${title}: ${show(this.current[key].value)}, set by an earlier ${COMMAND} of this session`;
+			const { value, source } = without[key];
+			return `${set}; without it ${show(value)} (${source}). ${COMMAND} default goes back to that.`;
+		});
 	}
 }
 

@@ -1,18 +1,19 @@
 /** Shows notifications and the line above the editor. */
 import type { State } from "../../../core/state.ts";
+import { safe } from "../../../core/text.ts";
 import type { Supplied } from "../../../settings/supplied.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
 
 export class Display {
-	readonly #log: (message: string) => void;
+	readonly #log: (message: string, isError: boolean) => void;
 	readonly #columns: () => number | undefined;
 	readonly #said = new Set<string>();
 	#line: string | undefined;
 	#showsEntries = false;
 
 	/** `log` takes messages where there is no UI; `columns` is the width of the terminal. */
-	constructor(log: (message: string) => void, columns: () => number | undefined = () => undefined) {
+	constructor(log: (message: string, isError: boolean) => void, columns: () => number | undefined = () => undefined) {
 		this.#log = log;
 		this.#columns = columns;
 	}
@@ -31,9 +32,10 @@ export class Display {
 		return (this.#columns() ?? Infinity) - 2;
 	}
 
+	/** Only what informs can have colours; a warning or an error may quote text from elsewhere. */
 	say(message: string, type: "info" | "warning" | "error", ctx: Context): void {
-		if (ctx.hasUI) ctx.ui.notify(message, type);
-		else this.#log(message);
+		if (ctx.hasUI) ctx.ui.notify(type === "info" ? message : safe(message), type);
+		else this.#log(message, type === "error");
 	}
 
 	/** Ignores an empty message. */
