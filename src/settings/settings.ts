@@ -84,7 +84,7 @@ function limitOf(id: MeterId): Setting<Max> {
 	return {
 		read: (value) => (value === "unlimited" ? value : unit.read(value)),
 		write: (value) => (value === "unlimited" ? value : unit.write(value)),
-		parse: (text) => (text.toLowerCase() === "unlimited" ? "unlimited" : unit.parse(text)),
+		parse: (text) => (["unlimited", "off"].includes(text.toLowerCase()) ? "unlimited" : unit.parse(text)),
 		expected: `${unit.expected}, or unlimited`,
 		show: (value) => (value === "unlimited" ? value : unit.show(value)),
 		title,

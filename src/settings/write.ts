@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { quote } from "../core/text.ts";
 import { isObject, readObject, type Values } from "./places.ts";
 
-/** Sets the values and keeps everything else that stands in the file. Throws if the file is damaged or cannot be written. */
+/** Sets the values, takes out those that are undefined, and keeps everything else that stands in the file. Throws if the file is damaged or cannot be written. */
 export function writeSettings(path: string, values: Values): void {
 	const content = merge(readObject(path), values);
 	mkdirSync(dirname(path), { recursive: true });
@@ -17,15 +17,20 @@ export function writeSettings(path: string, values: Values): void {
 	renameSync(draft, target);
 }
 
-/** `session.maxCost` stands in the object `session`. */
+/** `session.maxCost` stands in the object `session`, which goes with the last of its values. */
 function merge(content: Readonly<Record<string, unknown>>, values: Values): Readonly<Record<string, unknown>> {
 	const next: Record<string, unknown> = { ...content };
 	for (const [key, value] of Object.entries(values)) {
 		const [scope, inner] = key.split(".") as [string, string | undefined];
 		const held = next[scope] ?? {};
 		if (inner === undefined) next[key] = value;
-		else if (isObject(held)) next[scope] = { ...held, [inner]: value };
+		else if (isObject(held)) next[scope] = without({ ...held, [inner]: value });
 		else throw new Error(`${scope}: expected an object, got ${quote(held)}`);
 	}
 	return next;
+}
+
+/** Undefined in place of an object that JSON would write as an empty one. */
+function without(held: Readonly<Record<string, unknown>>): object | undefined {
+	return Object.values(held).some((value) => value !== undefined) ? held : undefined;
 }

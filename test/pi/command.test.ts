@@ -35,7 +35,10 @@ describe("/turn-limit save", () => {
 		});
 		assert.match(said[5] ?? "", /turns +0 of 50 turns, synthesize +maxTurns in turn-limit\.json/);
 		assert.doesNotMatch(said[5] ?? "", /\/turn-limit/);
-		assert.equal(said[6], "Nothing to save: /turn-limit has set nothing in this session.");
+		assert.equal(
+			said[6],
+			`Nothing new to save: ${path} has maxTurns: 50, maxCost: 2.5, session.maxCost: 20, policy: "synthesize".`,
+		);
 		const [later = ""] = await say(await pi.rpc(), "");
 		assert.match(later, /session cost +\$0\.00 of \$20\.00, synthesize +session\.maxCost in turn-limit\.json/);
 	});
@@ -45,7 +48,7 @@ describe("/turn-limit save", () => {
 		const { stderr } = await pi.print("/turn-limit 50", "/turn-limit save");
 		assert.match(
 			stderr,
-			/^pi-turn-limit: Not saved: only a person can save, and only in a session that no agent started\.$/m,
+			/^pi-turn-limit: Not saved: only a person can do that, and only in a session that no agent started\.$/m,
 		);
 		assert.equal(existsSync(join(pi.agentDir, FILE)), false);
 	});

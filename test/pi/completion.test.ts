@@ -51,3 +51,28 @@ test("what is not yet typed in full is completed, and Enter sends it then", asyn
 	assert.equal(await typist.type("\r"), "");
 	await tui.shows("Turn limit set to unlimited.");
 });
+
+for (const [command, ...offered] of [
+	["/turn-limit ", "tools", "tool calls", "cost"],
+	["/turn-limit tools ", "tools 200", "tools unlimited", "tools +10"],
+	["/turn-limit advise ", "--project", "only prompts in this folder", "--json"],
+] as const) {
+	test(`Tab behind ${JSON.stringify(command)} lists what can follow, and no file`, async (t) => {
+		const pi = await host(t, { after: [echoesKeys], files: { "some-file.txt": "" } });
+		const tui = await pi.terminal();
+		const typist = new Typist(tui);
+		assert.equal(await typist.type(command), command);
+		tui.type("\t");
+		for (const words of offered) await tui.shows(words);
+		assert.ok(!tui.screen().includes("some-file"));
+	});
+}
+
+test("Tab takes the only value that fits, and Enter sends it", async (t) => {
+	const { tui, typist } = await typing(t);
+	await typist.type("/turn-limit tools u");
+	tui.type("\t");
+	await tui.shows("/turn-limit tools unlimited");
+	assert.equal(await typist.type("\r"), "");
+	await tui.shows("Tool limit set to unlimited.");
+});

@@ -390,7 +390,7 @@ test("a policy that the command cannot take is refused with a message and change
 	assert.deepEqual(
 		rpc.notifications,
 		wrong.map((value) => ({
-			message: `Invalid policy: expected abort or synthesize, got "${value}". Nothing has changed.`,
+			message: `policy: expected abort or synthesize, got "${value}". Nothing has changed.`,
 			type: "error",
 		})),
 	);

@@ -332,11 +332,9 @@ test("what is wrong in a file is said once, whatever the command sets and wherev
 	assert.equal(rpc.notifications.filter(({ type }) => type === "warning").length, 1);
 });
 
-test("a command that means nothing gets the list of valid words and changes nothing", async (t) => {
+test("a command that means nothing gets a short answer and changes nothing", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	const before = await status(rpc);
-	const words =
-		"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, tree turns, tree cost, tree tokens, day turns, day cost, day tokens, policy, grace, wrap-up, save, default, advise, help.";
 	for (const bad of [
 		"nonsense",
 		"constructor",
@@ -349,16 +347,13 @@ test("a command that means nothing gets the list of valid words and changes noth
 		"tools many",
 		"9".repeat(20),
 	]) {
-		assert.ok((await reply(rpc, bad)).endsWith(words), bad);
+		assert.match(await reply(rpc, bad), /^[\w-]+: expected .* Nothing has changed\.$|^Unknown word .* lists all\.$/);
 	}
 	assert.equal(
 		await reply(rpc, "policy never"),
-		'Invalid policy: expected abort or synthesize, got "never". Nothing has changed.',
+		'policy: expected abort or synthesize, got "never". Nothing has changed.',
 	);
-	assert.equal(
-		await reply(rpc, "grace +1"),
-		'Invalid grace: expected a whole number from 0, got "+1". Nothing has changed.',
-	);
+	assert.equal(await reply(rpc, "grace +1"), 'grace: expected a whole number from 0, got "+1". Nothing has changed.');
 	assert.deepEqual(await status(rpc), before);
 	const { entries } = (await rpc.send({ type: "get_entries" })) as { entries: { type: string }[] };
 	assert.deepEqual(

@@ -473,7 +473,7 @@ test("a limit of tool calls that the command cannot take is refused with a messa
 	for (const value of wrong) await rpc.prompt(`/turn-limit tools ${value}`);
 	for (const [i, value] of wrong.entries()) {
 		assert.equal(rpc.notifications[i]?.type, "error");
-		const said = `Invalid tool limit: expected a whole number from 0, or unlimited, got "${value}". Nothing has changed.`;
+		const said = `tools: expected a whole number from 0, or unlimited, got "${value}". Nothing has changed.`;
 		assert.ok(rpc.notifications[i].message.startsWith(said));
 	}
 	assert.deepEqual(rpc.widgets(), []);

@@ -399,7 +399,7 @@ test("a grace that the command cannot take is refused with a message and changes
 		rpc.notifications.map(({ message, type }) => [type, message]),
 		["-1", "1.5", "two", "unlimited"].map((bad) => [
 			"error",
-			`Invalid grace: expected a whole number from 0, got "${bad}". Nothing has changed.`,
+			`grace: expected a whole number from 0, got "${bad}". Nothing has changed.`,
 		]),
 	);
 	await rpc.run("go");

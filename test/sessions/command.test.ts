@@ -1,6 +1,6 @@
 /** `/turn-limit` in sessions of pi in this process. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
@@ -35,9 +35,6 @@ async function atQuestion(t: TestContext, words: readonly string[], env: Record<
 	await pi.run("go");
 	return { pi, said };
 }
-
-const takes =
-	"/turn-limit takes a number, unlimited, +n, tools, cost, tokens, time, repeats, session turns, session cost, session tokens, tree turns, tree cost, tree tokens, day turns, day cost, day tokens, policy, grace, wrap-up, save, default, advise, help.";
 
 describe("/turn-limit", () => {
 	test("alone shows meters and settings, of what agents share only what is limited", async (t) => {
@@ -121,7 +118,16 @@ describe("/turn-limit save", () => {
 		assert.deepEqual(await say(pi, "save"), [`info: Saved to ${join(pi.folder, FILE)}: maxTurns: 7, grace: 3.`]);
 		assert.deepEqual(JSON.parse(read(pi)), { mine: [1], maxToolCalls: 8, maxTurns: 7, grace: 3 });
 		assert.match((await say(pi))[0] ?? "", /turns +0 of 7 turns +maxTurns in turn-limit\.json\n/);
-		assert.deepEqual(await say(pi, "save"), ["info: Nothing to save: /turn-limit has set nothing in this session."]);
+		const there = "maxTurns: 7, maxToolCalls: 8, grace: 3";
+		assert.deepEqual(await say(pi, "save"), [`info: Nothing new to save: ${join(pi.folder, FILE)} has ${there}.`]);
+	});
+
+	test("of a grace of 0 says what it does to scripts", async (t) => {
+		const pi = await start(t);
+		await say(pi, "grace 0");
+		assert.deepEqual(await say(pi, "save"), [
+			`info: Saved to ${join(pi.folder, FILE)}: grace: 0.\nIn scripts too the model is no longer told to wrap up.`,
+		]);
 	});
 
 	for (const [damage, content, why] of [
@@ -186,6 +192,11 @@ describe("/turn-limit save", () => {
 		});
 	});
 
+	test("off means unlimited", async (t) => {
+		const pi = await start(t);
+		assert.deepEqual(await say(pi, "Off"), ["info: Turn limit set to unlimited."]);
+	});
+
 	test("names the file of a person's home by a tilde", async (t) => {
 		const { HOME } = process.env;
 		t.after(() => (process.env["HOME"] = HOME));
@@ -204,7 +215,7 @@ describe("/turn-limit save", () => {
 		const followed = new Followed(t);
 		const script = await inside(t);
 		await say(script, "7", "/turn-limit save");
-		const nobody = "Not saved: only a person can save, and only in a session that no agent started.";
+		const nobody = "Not saved: only a person can do that, and only in a session that no agent started.";
 		assert.match(followed.stderr, new RegExp(`\npi-turn-limit: ${nobody}\n$`));
 		const member = await start(t);
 		assert.deepEqual((await say(member, "7", "/turn-limit save")).slice(1), [`error: ${nobody}`]);
@@ -270,15 +281,16 @@ describe("a setting", () => {
 	});
 
 	for (const [words, mistake] of [
-		[
-			"x",
-			`Invalid turn limit: expected a whole number from 0, or unlimited (0 asks every time), got "x". Nothing has changed. ${takes}`,
-		],
-		[
-			"tools x",
-			`Invalid tool limit: expected a whole number from 0, or unlimited, got "x". Nothing has changed. ${takes}`,
-		],
-		["grace x", 'Invalid grace: expected a whole number from 0, got "x". Nothing has changed.'],
+		["x", 'Unknown word "x". /turn-limit help lists all.'],
+		["advice", 'Unknown word "advice". Did you mean advise? /turn-limit help lists all.'],
+		["tols 5", 'Unknown word "tols". Did you mean tools? /turn-limit help lists all.'],
+		["5 6", 'turns: expected a whole number from 0, or unlimited, got "5 6". Nothing has changed.'],
+		["-1", 'turns: expected a whole number from 0, or unlimited, got "-1". Nothing has changed.'],
+		["turns x", 'turns: expected a whole number from 0, or unlimited, got "x". Nothing has changed.'],
+		["tools x", 'tools: expected a whole number from 0, or unlimited, got "x". Nothing has changed.'],
+		["grace x", 'grace: expected a whole number from 0, got "x". Nothing has changed.'],
+		["save it", 'save: expected nothing behind it, got "it". Nothing has changed.'],
+		["forget tols", 'Unknown word "tols". Did you mean tools? /turn-limit help lists all.'],
 	] as const) {
 		test(`that is ${JSON.stringify(words)} is a mistake, which is explained`, async (t) => {
 			const pi = await start(t);
@@ -286,6 +298,59 @@ describe("a setting", () => {
 			assert.deepEqual(pi.widgets, []);
 		});
 	}
+});
+
+describe("/turn-limit forget", () => {
+	const FILE = "turn-limit.json";
+	const saved = { mine: [1], bell: false, maxTurns: 7, session: { maxCost: 20 }, day: { maxCost: 9, maxTurns: 3 } };
+	const read = ({ folder }: Inside): unknown => JSON.parse(readFileSync(join(folder, FILE), "utf8"));
+	const shows = async (pi: Inside, what: RegExp): Promise<void> => assert.match((await say(pi))[0] ?? "", what);
+
+	test("takes the values of a word out of the user's file, and the limits follow", async (t) => {
+		const pi = await start(t, { agentFiles: { [FILE]: saved } });
+		await shows(pi, /turns +0 of 7 turns +maxTurns in turn-limit\.json\n/);
+		assert.deepEqual(await say(pi, "forget turns"), [`info: Taken out of ${join(pi.folder, FILE)}: maxTurns: 7.`]);
+		await shows(pi, /turns +0 of 25 turns +default\n/);
+		assert.deepEqual(await say(pi, "forget session cost"), [
+			`info: Taken out of ${join(pi.folder, FILE)}: session.maxCost: 20.`,
+		]);
+		assert.deepEqual(read(pi), { mine: [1], bell: false, day: saved.day });
+		assert.deepEqual(await say(pi, "forget day"), [
+			`info: Taken out of ${join(pi.folder, FILE)}: day.maxTurns: 3, day.maxCost: 9.`,
+		]);
+		assert.deepEqual(read(pi), { mine: [1], bell: false });
+		assert.deepEqual(await say(pi, "forget day"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no day.`]);
+	});
+
+	test("alone takes out everything that a command can set, and nothing else", async (t) => {
+		const pi = await start(t, { agentFiles: { [FILE]: saved } });
+		const all = "maxTurns: 7, session.maxCost: 20, day.maxTurns: 3, day.maxCost: 9";
+		assert.deepEqual(await say(pi, "forget"), [`info: Taken out of ${join(pi.folder, FILE)}: ${all}.`]);
+		assert.deepEqual(read(pi), { mine: [1], bell: false });
+		assert.deepEqual(await say(pi, "forget"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no limit.`]);
+	});
+
+	test("says what keeps the file from being written", async (t) => {
+		const pi = await start(t, { agentFiles: { [FILE]: { maxTurns: 7 } } });
+		rmSync(join(pi.folder, FILE));
+		mkdirSync(join(pi.folder, FILE));
+		assert.deepEqual(await say(pi, "forget"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no limit.`]);
+	});
+
+	test("is refused where nobody is, in a subagent, and where a program has set the limits", async (t) => {
+		const followed = new Followed(t);
+		const script = await inside(t, { agentFiles: { [FILE]: { maxTurns: 7 } } });
+		await say(script, "forget");
+		const nobody = "Not forgotten: only a person can do that, and only in a session that no agent started.";
+		assert.match(followed.stderr, new RegExp(`^pi-turn-limit: ${nobody}\n$`));
+		assert.deepEqual(read(script), { maxTurns: 7 });
+		const member = await start(t, { agentFiles: { [FILE]: { maxTurns: 7 } } });
+		assert.deepEqual(await say(member, "forget"), [`error: ${nobody}`]);
+		const program = await start(t, { isPi: false, extensions: [turnLimit({ turns: 3 })] });
+		assert.deepEqual(await say(program, "forget"), [
+			"error: Not forgotten: the program that runs this session has limits of its own, and no settings file.",
+		]);
+	});
 });
 
 describe("a limit that is raised", () => {

@@ -1,7 +1,7 @@
 /** The words behind `/turn-limit`: their meaning, their completion, and the help. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { complete, help, increaseOf, isCommand, read } from "../../src/hosts/pi/command/grammar.ts";
+import { complete, help, increaseOf, mistakeIn, offer, read } from "../../src/hosts/pi/command/grammar.ts";
 
 describe("what is typed", () => {
 	for (const [typed, meant] of [
@@ -16,7 +16,8 @@ describe("what is typed", () => {
 		["day\tcost 2", { word: "day cost", key: "day.maxCost", text: "2" }],
 		["budget 5", { word: "", key: "maxTurns", text: "budget 5" }],
 		["Save", { alone: "save", word: "save", key: "maxTurns", text: "" }],
-		["save it", { word: "", key: "maxTurns", text: "save it" }],
+		["save it", { alone: "save", word: "save", key: "maxTurns", text: "it" }],
+		["Forget Day cost", { alone: "forget", word: "forget", key: "maxTurns", text: "Day cost" }],
 		[
 			'advise  --session-dir "a  b" ',
 			{ alone: "advise", word: "advise", key: "maxTurns", text: '  --session-dir "a  b"' },
@@ -37,11 +38,14 @@ describe("what is typed", () => {
 			"cost +1",
 			"grace 3",
 			"wrap-up",
+			"forget",
+			"forget tools",
+			"forget day",
 			"advise x",
 		];
-		for (const typed of commands) assert.equal(isCommand(typed), true, typed);
-		for (const typed of ["x", "+0", "+x", "5 6", "tools x", "grace +1", "save it"])
-			assert.equal(isCommand(typed), false, typed);
+		for (const typed of commands) assert.equal(mistakeIn(read(typed)), undefined, typed);
+		for (const typed of ["x", "+0", "+x", "5 6", "tools x", "grace +1", "save it", "forget x", "forget budget"])
+			assert.notEqual(mistakeIn(read(typed)), undefined, typed);
 	});
 
 	test("is an increase only with a plus", () => {
@@ -51,37 +55,59 @@ describe("what is typed", () => {
 });
 
 describe("completion", () => {
-	const offered = (typed: string): string[] | undefined =>
-		complete(typed)?.map(({ value, label, description }) => `${value === label ? value : label}: ${description}`);
+	const listed = (items: ReturnType<typeof offer>): string[] | undefined =>
+		items?.map(({ value, label, description }) => `${value === label ? value : label}: ${description}`);
 
 	for (const [typed, ...expected] of [
 		["u", "unlimited: count turns, never ask"],
 		["+", "+10: raise the limit of turns by that, this round only"],
-		[
-			"to",
-			"tools 200: tool calls until you are asked",
-			"tools unlimited: count tool calls, never ask",
-			"tools +10: raise the limit of tool calls by that, this round only",
-			"tokens 500k: tokens until you are asked",
-			"tokens unlimited: count tokens, never ask",
-			"tokens +100k: raise the limit of tokens by that, this round only",
-		],
+		["to", "tools: tool calls", "tokens: tokens"],
 		["  tools U", "tools unlimited: count tool calls, never ask"],
 		["day turns +", "day turns +10: raise the limit of turns by that"],
-		[
-			"pol",
-			"policy abort: nobody continues: the run is aborted",
-			"policy synthesize: nobody continues: one last answer, tools refused",
-		],
-		["gr", "grace 2: tell the model to wrap up when 2 turns remain", "grace 0: never tell the model to wrap up"],
-		["w", "wrap-up: tell the model to wrap up now"],
+		["pol", "policy: what follows where nobody continues"],
+		["gr", "grace: turns left when the model is told to wrap up"],
+		["wr", "wrap-up: tell the model to wrap up now"],
 	] as const) {
-		test(`of ${JSON.stringify(typed)}`, () => assert.deepEqual(offered(typed), expected));
+		test(`of ${JSON.stringify(typed)}`, () => assert.deepEqual(listed(complete(typed)), expected));
 	}
 
 	test("leaves alone what is a command already, and what begins none", () => {
 		for (const typed of ["", "5", "2", "+1", "tools 2", "cost 2", "wrap-up", "unlimited", "nonsense", "budget"])
 			assert.equal(complete(typed), null, typed);
+	});
+
+	for (const [typed, ...expected] of [
+		[
+			"tools ",
+			"tools 200: tool calls until you are asked",
+			"tools unlimited: count tool calls, never ask",
+			"tools +10: raise the limit of tool calls by that, this round only",
+		],
+		[
+			"policy ",
+			"policy abort: nobody continues: the run is aborted",
+			"policy synthesize: nobody continues: one last answer, tools refused",
+		],
+		["grace ", "grace 2: tell the model to wrap up when 2 turns remain", "grace 0: never tell the model to wrap up"],
+		[
+			"advise ",
+			"advise --project: only prompts in this folder",
+			"advise --days 30: only the last 30 days",
+			"advise --json: figures for a program",
+			"advise --session-dir: the sessions in another folder",
+		],
+		["advise --j", "advise --json: figures for a program"],
+		["day ", "day turns: turns today", "day cost: US dollars today", "day tokens: tokens today"],
+	] as const) {
+		test(`by Tab of ${JSON.stringify(typed)}`, () => assert.deepEqual(listed(offer(typed)), expected));
+	}
+
+	test("by Tab of nothing lists every word, and none of its values", () => {
+		const words = offer("")?.map(({ value }) => value) ?? [];
+		for (const word of ["25", "tools", "month cost", "policy", "grace", "forget", "advise"])
+			assert.ok(words.includes(word), word);
+		for (const value of ["tools 200", "policy abort", "advise --json"]) assert.ok(!words.includes(value), value);
+		assert.equal(offer("nonsense"), null);
 	});
 });
 
@@ -103,7 +129,13 @@ tree tokens 500k     tokens in this tree of agents
 day turns 25         turns today
 day cost 2.50        US dollars today
 day tokens 500k      tokens today
-unlimited            in place of a number: never ask
+week turns 25        turns this week
+week cost 2.50       US dollars this week
+week tokens 500k     tokens this week
+month turns 25       turns this month
+month cost 2.50      US dollars this month
+month tokens 500k    tokens this month
+unlimited, off       in place of a number: never ask
 +10                  that many more, this round only
 policy abort         nobody continues: the run is aborted
 policy synthesize    nobody continues: one last answer, tools refused
@@ -111,6 +143,7 @@ grace 2              tell the model to wrap up when 2 turns remain
 grace 0              never tell the model to wrap up
 wrap-up              tell the model to wrap up now
 save                 keep what was set here, for every session
+forget               take what was saved out of your file
 default              back to what flags, environment and files say
 advise               which limit fits, from your own sessions
 help                 these words`.slice(1);

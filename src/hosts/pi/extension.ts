@@ -11,6 +11,7 @@ import { type Found, fromEnvironment, fromFile, fromFlags } from "../../settings
 import type { Place } from "../../settings/resolve.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../../settings/settings.ts";
 import { writeSettings } from "../../settings/write.ts";
+import type { UserFile } from "./command/parts.ts";
 import { agentDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Context, Pi } from "./host/api.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
@@ -41,7 +42,7 @@ export default function (pi: Pi): void {
 		},
 		print: write,
 		columns: () => process.stdout.columns,
-		save: saveForUser,
+		file,
 		onReport: printReport,
 		refuse,
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
@@ -88,20 +89,24 @@ function userFile(): string {
 	return join(agentDirectory(), "turn-limit.json");
 }
 
-function saveForUser(values: Place["values"]): string {
-	const path = userFile();
-	const shownAs = clip(path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path, 300);
-	try {
-		writeSettings(path, values);
-	} catch (error) {
-		throw new Error(`${shownAs}: ${clip(error instanceof Error ? error.message : String(error), 160)}`, {
-			cause: error,
-		});
-	}
-	// The person has changed it, so there is nothing to announce.
-	for (const key of Object.values(KEY_OF)) if (values[key] !== undefined) shared.limits.set(path + key, values[key]);
-	return shownAs;
-}
+const file: UserFile = {
+	get path() {
+		const path = userFile();
+		return clip(path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path, 300);
+	},
+	read: () => fromFile(userFile(), "turn-limit.json").place.values,
+	write: (values) => {
+		const path = userFile();
+		try {
+			writeSettings(path, values);
+		} catch (error) {
+			const why = clip(error instanceof Error ? error.message : String(error), 160);
+			throw new Error(`${file.path}: ${why}`, { cause: error });
+		}
+		// The person has changed it, so there is nothing to announce.
+		for (const key of Object.values(KEY_OF)) if (key in values) shared.limits.set(path + key, values[key]);
+	},
+};
 
 /** A model with a write tool could have edited the file, so limits that have changed are announced. */
 function readFile(path: string, shownAs: string): Found {

@@ -7,7 +7,7 @@ import type { Report } from "./outcome/report.ts";
 import type { SettingsOptions } from "./settings/session-settings.ts";
 
 /** The differences between pi's own process and a program that embeds pi. */
-export interface Options extends SettingsOptions, Pick<CommandParts, "save" | "print"> {
+export interface Options extends SettingsOptions, Pick<CommandParts, "file" | "print"> {
 	/** The session's role, where pi's process does not tell it. */
 	readonly role?: () => Role | undefined;
 	/** The policies of limits that have their own. */

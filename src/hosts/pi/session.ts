@@ -147,10 +147,10 @@ export class Session implements Subscriber, Course {
 		if (!isSupported(ctx)) return this.#display.say(TOO_OLD, "error", ctx);
 		if (this.#duty === "unable" && isScript(ctx, this.#role))
 			this.#display.say(`${this.#whyNot} No run would start.`, "error", ctx);
-		const { save, print } = this.#options;
+		const { file, print } = this.#options;
 		const parts = { driver: this.#driver, settings: this.#settings, limits: this.#limits, display: this.#display };
 		const lastOutcome = () => this.#reports.lastOutcome;
-		await execute({ ...parts, lastOutcome, isMember: () => this.#role.isMember, save, print }, args, ctx);
+		await execute({ ...parts, lastOutcome, isMember: () => this.#role.isMember, file, print }, args, ctx);
 	}
 
 	// Its beginning

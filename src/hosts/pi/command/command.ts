@@ -2,17 +2,16 @@
 import { beginsWithRun, bound, isLimited, isOfRound } from "../../../core/limit.ts";
 import { amount, within } from "../../../core/amount.ts";
 import { isShared, kindOf, type MeterId } from "../../../core/meters.ts";
-import { quote } from "../../../core/text.ts";
-import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../../../settings/settings.ts";
+import { type Key, KEYS, meterOf, settingOf, type Settings } from "../../../settings/settings.ts";
 import { advise } from "./advise.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { lastRunText, recalledOutcome } from "../outcome/record.ts";
-import { save } from "./save.ts";
+import { forget, save } from "./save.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
 import type { CommandParts } from "./parts.ts";
 import { nextRunMeter } from "../ui/widget.ts";
 import { status } from "./status.ts";
-import { help, increaseOf, read, WORDS } from "./grammar.ts";
+import { help, increaseOf, mistakeIn, read } from "./grammar.ts";
 
 const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
 
@@ -27,12 +26,17 @@ export async function execute(parts: CommandParts, args: string, ctx: Context): 
 }
 
 async function executeLine(parts: CommandParts, args: string, ctx: Context): Promise<void> {
-	const { alone, word, key, text } = read(args);
+	const typed = read(args);
+	const mistake = mistakeIn(typed);
+	if (mistake !== undefined) return parts.display.say(mistake, "error", ctx);
+	const { alone, word, key, text } = typed;
 	switch (alone) {
 		case "wrap-up":
 			return await wrapUp(parts, ctx);
 		case "save":
 			return await save(parts, ctx);
+		case "forget":
+			return await forget(parts, text, ctx);
 		case "default":
 			return await reset(parts, ctx);
 		case "advise":
@@ -92,8 +96,8 @@ async function change(parts: CommandParts, key: Key, text: string, ctx: Context)
 	const id = meterOf(key);
 	const by = id && increaseOf(id, text);
 	if (id && by) return await raise(parts, id, by, ctx);
-	const value = setting.read(parse(text));
-	if (value === undefined) return parts.display.say(mistake(key, text), "error", ctx);
+	// It was read before.
+	const value = setting.read(parse(text)) as Settings[Key];
 	parts.settings.set(key, value, ctx);
 	await parts.limits.apply(ctx);
 	parts.display.say(`${title} set to ${show(value)}${id ? grantsText(parts, id) : ""}.`, "info", ctx);
@@ -121,13 +125,6 @@ async function raise(parts: CommandParts, id: MeterId, by: number, ctx: Context)
 	const where = isIdle && beginsWithRun(id) ? ofNext : ofThis;
 	parts.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
 	parts.display.showIdle(parts.driver.state, ctx);
-}
-
-function mistake(key: Key, text: string): string {
-	const { title, expected } = SETTINGS[key];
-	const zero = meterOf(key) === "turns" ? " (0 asks every time)" : "";
-	const hint = meterOf(key) === undefined ? "" : ` /turn-limit takes ${WORDS}.`;
-	return `Invalid ${title.toLowerCase()}: expected ${expected}${zero}, got ${quote(text)}. Nothing has changed.${hint}`;
 }
 
 function wrapUpText({

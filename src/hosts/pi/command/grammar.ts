@@ -4,6 +4,8 @@ import { within } from "../../../core/amount.ts";
 import { kindOf, METER_IDS, type MeterId } from "../../../core/meters.ts";
 import { SCOPES, WIDER_SCOPES } from "../../../core/scopes.ts";
 import { type Key, KEY_OF, KEYS, meterOf, SETTINGS } from "../../../settings/settings.ts";
+import { quote } from "../../../core/text.ts";
+import { nearest } from "../../../settings/nearest.ts";
 import { fold, table } from "./status.ts";
 
 const ABOUT_POLICY: Readonly<Record<Policy, string>> = {
@@ -15,6 +17,7 @@ const ABOUT_POLICY: Readonly<Record<Policy, string>> = {
 const ALONE = {
 	"wrap-up": "tell the model to wrap up now",
 	save: "keep what was set here, for every session",
+	forget: "take what was saved out of your file",
 	default: "back to what flags, environment and files say",
 	advise: "which limit fits, from your own sessions",
 	help: "these words",
@@ -37,11 +40,12 @@ const ALIASES = new Map<string, Key>([
 		.map((name): [string, Key] => [name, KEY_OF[`${name}Turns`]]),
 ]);
 
-export const WORDS = [
-	...["a number", "unlimited", "+n"],
-	...[...BY_WORD.keys()].filter((word) => word !== ""),
+/** Everything that can be the first word, for somebody who has misspelt it. */
+const FIRST_WORDS = [
+	...new Set([...BY_WORD.keys(), ...ALIASES.keys()].flatMap((words) => words.split(" ").slice(0, 1))),
 	...Object.keys(ALONE),
-].join(", ");
+	"unlimited",
+].filter((word) => word !== "");
 
 /** The text after `/turn-limit`, parsed. */
 export interface Typed {
@@ -63,20 +67,38 @@ export function read(args: string): Typed {
 		const alone = (Object.keys(ALONE) as Alone[]).find((known) => known === word);
 		// A path in quotes keeps its blanks.
 		if (alone === "advise") return { alone, word, key: KEY_OF.turns, text: args.trim().slice(word.length) };
-		if (alone && text === "") return { alone, word, key: KEY_OF.turns, text };
+		if (alone) return { alone, word, key: KEY_OF.turns, text };
 		const key = ALIASES.get(word) ?? BY_WORD.get(word);
 		if (key !== undefined) return { word, key, text };
 	}
 	return { word: "", key: KEY_OF.turns, text: words.join(" ") };
 }
 
-/** True if `/turn-limit` understands the text. */
-export function isCommand(typed: string): boolean {
-	const { alone, key, text } = read(typed);
-	if (alone || text === "") return true;
+/** The mistake in what was typed, if there is one. */
+export function mistakeIn({ alone, word, key, text }: Typed): string | undefined {
+	if (alone === "advise" || text === "") return undefined;
+	if (alone === "forget") return keysNamed(text).length > 0 ? undefined : unknownWord(text);
+	if (alone) return `${alone}: expected nothing behind it, got ${quote(text)}. Nothing has changed.`;
 	const id = meterOf(key);
-	const setting = SETTINGS[key];
-	return setting.read(setting.parse(text)) !== undefined || Boolean(id && increaseOf(id, text));
+	const { read, parse, expected } = SETTINGS[key];
+	if (read(parse(text)) !== undefined || (id && increaseOf(id, text))) return undefined;
+	if (word === "" && !/^[-+$.\d]/.test(text)) return unknownWord(text);
+	return `${word || "turns"}: expected ${expected}, got ${quote(text)}. Nothing has changed.`;
+}
+
+function unknownWord(text: string): string {
+	const [word = ""] = text.split(" ");
+	const meant = nearest(word, FIRST_WORDS);
+	const hint = meant === undefined || meant === word ? "" : ` Did you mean ${meant}?`;
+	return `Unknown word ${quote(word)}.${hint} /turn-limit help lists all.`;
+}
+
+/** The settings that a word means: one, or all those of a scope. */
+export function keysNamed(text: string): readonly Key[] {
+	const word = text.toLowerCase();
+	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`) && SETTINGS[key].word !== undefined);
+	const key = ALIASES.get(word) ?? BY_WORD.get(word);
+	return ofScope.length > 0 ? ofScope : key === undefined ? [] : [key];
 }
 
 /** The amount that `+10` adds; 0 or undefined if the text is no increase. */
@@ -96,29 +118,48 @@ const OTHERS: readonly Entry[] = [
 	...Object.entries(ALONE),
 ];
 
-const COMPLETIONS: readonly Entry[] = [
+/** Words, what they do, and the values that can follow. */
+const ENTRIES: readonly Entry[] = [
 	...TYPED.flatMap((id): Entry[] => {
-		const { samples, step, many } = kindOf(id);
+		const { samples, step, many, word } = kindOf(id);
 		const scope = isOfRound(id) ? ", this round only" : "";
 		return [
+			...(word === "" ? [] : [[word, `${many}${per(id)}`] as const]),
 			...samples.map((sample): Entry => [typed(id, sample), `${many} until you are asked`]),
 			[typed(id, "unlimited"), `count ${many}, never ask`],
 			[typed(id, `+${step}`), `raise the limit of ${many} by that${scope}`],
 		];
 	}),
+	["policy", "what follows where nobody continues"],
+	["grace", "turns left when the model is told to wrap up"],
 	...OTHERS,
+	["advise --project", "only prompts in this folder"],
+	["advise --days 30", "only the last 30 days"],
+	["advise --json", "figures for a program"],
+	["advise --session-dir", "the sessions in another folder"],
 ];
 
 function typed(id: MeterId, value: string): string {
 	return `${kindOf(id).word} ${value}`.trim();
 }
 
-/** Completes text after `/turn-limit`. Null for a valid command, because pi's editor would replace it on Enter. */
-export function complete(prefix: string): { value: string; label: string; description: string }[] | null {
-	const typed = prefix.trimStart();
-	if (isCommand(typed)) return null;
-	const found = COMPLETIONS.filter(([value]) => value.startsWith(typed.toLowerCase()));
-	return found.length === 0 ? null : found.map(([value, description]) => ({ value, label: value, description }));
+interface Item {
+	value: string;
+	label: string;
+	description: string;
+}
+
+/** Completes text after `/turn-limit` while it is typed. Null for a valid command: pi's editor would replace it on Enter. */
+export function complete(prefix: string): Item[] | null {
+	return mistakeIn(read(prefix)) === undefined ? null : offer(prefix);
+}
+
+/** Everything that can follow: words first, and the values of a word behind it. */
+export function offer(prefix: string): Item[] | null {
+	const begun = prefix.trimStart().toLowerCase();
+	const found = ENTRIES.filter(([value]) => value.startsWith(begun) && value !== begun);
+	const next = found.filter(([value]) => !found.some(([word]) => value.startsWith(`${word} `)));
+	return next.length === 0 ? null : next.map(([value, description]) => ({ value, label: value, description }));
 }
 
 /** Every word with an example, in lines of at most `room` letters as far as that goes. */
@@ -126,7 +167,7 @@ export function help(room: number): string {
 	const entries: readonly Entry[] = [
 		["/turn-limit", "show meters, settings, the last run"],
 		...TYPED.map((id): Entry => [typed(id, kindOf(id).samples[0] ?? ""), `${kindOf(id).many}${per(id)}`]),
-		["unlimited", "in place of a number: never ask"],
+		["unlimited, off", "in place of a number: never ask"],
 		[`+${kindOf("turns").step}`, "that many more, this round only"],
 		...OTHERS,
 	];

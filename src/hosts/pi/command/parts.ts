@@ -14,8 +14,16 @@ export interface CommandParts {
 	readonly display: Display;
 	readonly lastOutcome: () => Outcome | undefined;
 	readonly isMember: () => boolean;
-	/** Writes settings into the user's file and gives its path for people; throws if it cannot. */
-	readonly save?: ((values: Values) => string) | undefined;
+	readonly file?: UserFile | undefined;
 	/** Standard output, if it is ours to write. */
 	readonly print?: ((text: string) => void) | undefined;
+}
+
+/** The user's settings file. */
+export interface UserFile {
+	/** As people write it. */
+	readonly path: string;
+	read(): Values;
+	/** Sets the values and takes out those that are undefined; throws if it cannot. */
+	write(values: Values): void;
 }

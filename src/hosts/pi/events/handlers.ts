@@ -14,6 +14,7 @@ import {
 	isRefusal,
 	orDisposed,
 } from "../host/api.ts";
+import { withOurWords } from "../command/tab.ts";
 import type { LimitsInForce } from "../settings/apply.ts";
 import type { Preferences } from "../settings/session-settings.ts";
 import type { Display } from "../ui/notices.ts";
@@ -78,6 +79,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		async session_start(_event, ctx) {
 			prompts.watch(ctx, () => driver.state.phase.name === "asking");
 			if (ctx.mode !== "tui") return;
+			ctx.ui.addAutocompleteProvider(withOurWords);
 			if (showsEntries) display.entriesShown();
 			await prepareEntries(ctx);
 		},
