@@ -5,6 +5,7 @@ import { type Call, kindOf, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer } from "../core/protocol.ts";
 import type { Asking, State } from "../core/state.ts";
+import { clip } from "../core/text.ts";
 
 /** One way to answer; `tell` is a yes with words for the model. */
 export type ChoiceId = Exclude<Answer, "none"> | "tell";
@@ -45,7 +46,7 @@ export function questionAbout(
 	const used =
 		unreachable === undefined
 			? `You've used ${amountIn(id, meter.used)}. Continue?`
-			: `${unreachable} Continue without the ${kindOf(id).title.toLowerCase()}, for this run?`;
+			: `${clip(unreachable, 300)} Continue without the ${kindOf(id).title.toLowerCase()}, for this run?`;
 	const last = run.lastCall ? ` Last call: ${describe(run.lastCall)}` : "";
 	const soFar = `This run so far: ${spentText(run.spent, id)}.${call ? ` Waiting: ${describe(call)}` : last}`;
 	const grants = unreachable === undefined ? grantOf(id, meter) : undefined;

@@ -63,14 +63,13 @@ export function fromEnvironment(env: Variables): {
 	const [own, alias] = [inVariables(env, "env"), inVariables(env, "envAlias")];
 	const { read, show } = SETTINGS.maxTurns;
 	const [max, other] = [own, alias].map(({ values }) => read(values.maxTurns));
-	// One that is no limit comes first, because the other would overrule it and a script would start.
-	const isBad = alias.values.maxTurns !== undefined && other === undefined;
-	const isLower = max !== undefined && other !== undefined && toNumber(other) < toNumber(max);
-	const places = isBad || isLower ? ([alias, own] as const) : ([own, alias] as const);
 	const problems = unknownVariables(env);
-	if (max === undefined || other === undefined || max === other) return { places, problems };
+	// One that is no limit comes first, because the other would overrule it and a script would start.
+	if (other === undefined) return { places: [alias, own], problems };
+	if (max === undefined) return { places: [own, alias], problems };
+	const places: readonly [Place, Place] = toNumber(other) < toNumber(max) ? [alias, own] : [own, alias];
 	const what = `${own.name("maxTurns")} is ${show(max)} and ${alias.name("maxTurns")} is ${show(other)}.`;
-	return { places, problems: [{ what, instead: "Using the lower one." }, ...problems] };
+	return { places, problems: [...(max === other ? [] : [{ what, instead: "Using the lower one." }]), ...problems] };
 }
 
 function inVariables(env: Variables, name: "env" | "envAlias"): Place {
@@ -84,12 +83,14 @@ function inVariables(env: Variables, name: "env" | "envAlias"): Place {
 
 const VARIABLES = KEYS.flatMap((key) => {
 	const { env, envAlias } = SETTINGS[key];
-	return [env, envAlias].flatMap((name) => (name?.startsWith(ENV_PREFIX) ? [{ name, key }] : []));
+	return [env, envAlias].flatMap((name) =>
+		name?.startsWith(ENV_PREFIX) ? [{ name, key, suffix: name.slice(ENV_PREFIX.length) }] : [],
+	);
 });
 
 /** Named in a sentence each; one that is close to a limit's may have been meant as that. */
 function unknownVariables(env: Variables): readonly Problem[] {
-	const suffixes = VARIABLES.map(({ name }) => name.slice(ENV_PREFIX.length));
+	const suffixes = VARIABLES.map(({ suffix }) => suffix);
 	const isUnknown = (name: string): boolean =>
 		name.startsWith(ENV_PREFIX) &&
 		!suffixes.includes(name.slice(ENV_PREFIX.length)) &&
@@ -97,7 +98,7 @@ function unknownVariables(env: Variables): readonly Problem[] {
 	const names = Object.keys(env).filter((name) => isUnknown(name) && env[name]?.trim());
 	return names.map((name) => {
 		const near = nearest(name.slice(ENV_PREFIX.length), suffixes);
-		const meant = VARIABLES[suffixes.indexOf(near ?? "")];
+		const meant = VARIABLES.find(({ suffix }) => suffix === near);
 		const hint = meant ? `, did you mean ${meant.name}?` : ".";
 		const what = `${clip(name, 60)}: unknown variable${hint}`;
 		return { what, instead: "Ignoring it.", isLimit: meant !== undefined && isLimit(meant.key) };
@@ -135,7 +136,7 @@ function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string):
 	const unknown = Object.keys(content)
 		.filter((key) => !OTHERS.includes(key) && !SCOPES.has(key) && !READ.includes(key as Key))
 		.map((key) => ({ key, near: nearest(key, known) }));
-	const limits = unknown.filter(({ near = "" }) => LIMIT_NAMES.includes(near));
+	const limits = unknown.filter(({ near }) => LIMIT_NAMES.some((name) => name === near));
 	const others = unknown.filter((each) => !limits.includes(each));
 	const say = (keys: typeof unknown, isLimit: boolean): readonly Problem[] => {
 		const names = keys.map(({ key, near }) => `${quote(key)}${near === undefined ? "" : ` (did you mean ${near}?)`}`);

@@ -76,19 +76,18 @@ function resolveOne<K extends Key>(
 
 	const instead = `Using ${show(chosen.value)} (${chosen.source}).`;
 	const isBad = ({ values }: Place): boolean => values[key] !== undefined && read(values[key]) === undefined;
-	const problem = (place: Place, isOverruled: boolean): Problem => ({
+	const problem = (place: Place, isInForce: boolean): Problem => ({
 		what: `${place.name(key)}: expected ${expected}, got ${quote(place.values[key])}.`,
 		instead,
-		isLimit: meterOf(key) !== undefined && !isOverruled,
+		isLimit: meterOf(key) !== undefined && isInForce,
 	});
-	const weaker = strongest ? places.slice(places.indexOf(strongest)) : [];
+	const stronger = places.slice(0, strongest && places.indexOf(strongest));
+	const isHeard = ({ lowers }: LoweringPlace): boolean => given === undefined || lowers.includes(given.strength);
 	return {
 		chosen: { value: chosen.value, source: chosen.source },
 		problems: [
-			...places.filter(isBad).map((place) => problem(place, weaker.includes(place))),
-			...lowering
-				.filter(isBad)
-				.map((place) => problem(place, given !== undefined && !place.lowers.includes(given.strength))),
+			...places.filter(isBad).map((place) => problem(place, stronger.includes(place))),
+			...lowering.filter(isBad).map((place) => problem(place, isHeard(place))),
 			...refused.map(({ who, values }) => ({
 				what: `${who} can only lower a limit; ignoring ${key}: ${quote(values[key])}.`,
 				instead,

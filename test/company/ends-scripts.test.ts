@@ -92,14 +92,14 @@ describe("every line of ours on stderr says who speaks", () => {
 	const WRONG: Record<string, HostOptions & { named: readonly string[]; prompts?: readonly string[] }> = {
 		"bad flags and variables": {
 			...done,
-			env: { PI_TURN_LIMIT_TOOLS: "-3", PI_TURN_LIMIT_POLICY: "never" },
-			args: ["--turn-limit=many", "--turn-limit-grace=1.5"],
-			named: ["PI_TURN_LIMIT_TOOLS", "PI_TURN_LIMIT_POLICY", "--turn-limit", "--turn-limit-grace"],
+			env: { PI_TURN_LIMIT_COLOUR: "red", PI_TURN_LIMIT_POLICY: "never" },
+			args: ["--turn-limit-grace=1.5"],
+			named: ["PI_TURN_LIMIT_COLOUR", "PI_TURN_LIMIT_POLICY", "--turn-limit-grace"],
 		},
 		"bad values and unknown keys in a file": {
 			...done,
-			agentFiles: { [FILE]: { maxTurns: -1, policy: 3, maxturns: 5 } },
-			named: ["maxTurns", "policy", "maxturns"],
+			agentFiles: { [FILE]: { policy: 3, colour: "red" } },
+			named: ["policy", "colour"],
 		},
 		"a file that is not JSON": { ...done, agentFiles: { [FILE]: "{ maxTurns" }, named: [FILE] },
 		"a project's file that raises a limit": {

@@ -180,7 +180,7 @@ test("/turn-limit refuses what is no limit, says what is, and changes nothing", 
 });
 
 for (const value of ["abc", "9".repeat(400)]) {
-	test(`PI_MAX_TURNS=${name(value)} is named with its value on stderr, and pi works`, async (t) => {
+	test(`PI_MAX_TURNS=${name(value)} is named with its value on stderr, and nothing runs`, async (t) => {
 		const pi = await host(t, { model: [text("done")], env: { PI_MAX_TURNS: value } });
 		const { stdout, stderr, code } = await pi.print("go");
 		assert.ok(
@@ -188,14 +188,15 @@ for (const value of ["abc", "9".repeat(400)]) {
 			stderr,
 		);
 		assert.ok(stderr.includes(`"${value.slice(0, 50)}`), stderr);
-		assert.match(stderr, /Using 25 \(default\)\.\n$/);
-		assert.deepEqual({ stdout, code }, { stdout: "done\n", code: 0 });
+		assert.match(stderr, /^[^\n]* Not started\.\n$/);
+		assert.deepEqual({ stdout, code }, { stdout: "", code: 1 });
+		assert.equal(pi.model.requests.length, 0);
 	});
 }
 
-test("with a PI_MAX_TURNS that is no limit 25 turns run", async (t) => {
+test("with a person and a PI_MAX_TURNS that is no limit 25 turns run", async (t) => {
 	const pi = await host(t, { model: endless(), env: { PI_MAX_TURNS: "abc" } });
-	await pi.print("go");
+	await (await pi.rpc({ answer: "no" })).run("go");
 	assert.equal(pi.model.requests.length, 25);
 });
 

@@ -115,7 +115,7 @@ describe("the question", () => {
 		const run = new Driver({ attended: true, dayTurns: 5, policy: "synthesize" }).prompt();
 		run.turns(1);
 		run.ask({ type: "turn_requested" });
-		run.send({ type: "unreachable", message: "The ledger is locked." });
+		run.send({ type: "unreachable", message: "The ledger\n\u001bis locked." });
 		const question = questionAbout(run.state, "dayTurns", String);
 		assert.equal(question.title, "Shared budget out of reach");
 		assert.match(question.message, /^The ledger is locked\. Continue without the day turn limit, for this run\?\n/);

@@ -9,6 +9,7 @@ for (const [name, meant] of [
 	["MAXCOST", "maxCost"],
 	["maxCots", "maxCost"],
 	["maxCst", "maxCost"],
+	["mxCst", "maxCost"],
 	["maxCo", "maxCost"],
 	["mmaxCosst", "maxCost"],
 	["naxKost", "maxCost"],

@@ -10,7 +10,7 @@ import { defaults, KEYS, SETTINGS } from "../../src/settings/settings.ts";
 import { folder, read, stopping, told } from "./given.ts";
 
 test("flags and variables are the word of whoever starts pi, and are called by their names", () => {
-	const [flags, [environment, alias]] = [fromFlags(() => ""), fromEnvironment({}).places];
+	const [flags, [alias, environment]] = [fromFlags(() => ""), fromEnvironment({}).places];
 	for (const key of KEYS) {
 		assert.equal(flags.name(key), `--${SETTINGS[key].flag}`);
 		assert.equal(environment.name(key), String(SETTINGS[key].env));
