@@ -53,7 +53,7 @@ test("what is not yet typed in full is completed, and Enter sends it then", asyn
 });
 
 for (const [command, ...offered] of [
-	["/turn-limit ", "tools", "tool calls", "cost"],
+	["/turn-limit ", "turns until you are asked", "unlimited", "tools"],
 	["/turn-limit tools ", "tools 200", "tools unlimited", "tools +10"],
 	["/turn-limit advise ", "--project", "only prompts in this folder", "--json"],
 ] as const) {
