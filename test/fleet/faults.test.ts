@@ -163,7 +163,7 @@ suite("a database that cannot be used", () => {
 	});
 
 	test("says that it is not set up, and how to mend that", async (t) => {
-		const base = await database(t, { setUp: false });
+		const base = await database(t, { setUp: "" });
 		const address = base.address("agent");
 		const missing = said(base, "unsuited", /is not set up\. Run: psql .* -d \w+ -f /, file);
 		await assert.rejects(openPostgres({ address }), missing);

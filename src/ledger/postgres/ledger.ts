@@ -1,6 +1,5 @@
 /** The ledger of a fleet: a PostgreSQL database that sql/fleet.sql has set up. Its functions keep the port's rules. */
 import { setTimeout } from "node:timers/promises";
-import { locate } from "../account-key.ts";
 import { type Address, parseAddress } from "./address.ts";
 import { withHeld } from "../books.ts";
 import { checkAccounts, checkAmounts, checkId, checkTtl } from "../checks.ts";
@@ -23,7 +22,7 @@ export async function openPostgres({ address, deadline = 5_000 }: PostgresOption
 }
 
 interface Answer {
-	readonly readings: readonly { readonly key: string; readonly meters: Reading["meters"] }[];
+	readonly readings: readonly { readonly meters: Reading["meters"] }[];
 	readonly granted: boolean;
 	/** The readings are those before it. */
 	readonly isNew?: true;
@@ -144,17 +143,12 @@ class PostgresLedger implements Ledger {
 
 function check(accounts: readonly Account[]): void {
 	checkAccounts(accounts);
-	for (const account of accounts) locate(account, 0); // the zone
+	const other = accounts.find(({ scope }) => scope !== "fleet");
+	if (other) throw new RangeError(`scope: expected fleet, got ${other.scope}.`);
 }
 
 function toReadings(accounts: readonly Account[], { readings }: Answer): Reading[] {
-	return accounts.map((account, i) => {
-		const { key = "", meters = {} } = readings[i] ?? {};
-		return {
-			account: account.scope === "day" ? { ...account, date: key.slice(-"YYYY-MM-DD".length) } : account,
-			meters,
-		};
-	});
+	return accounts.map((account, i) => ({ account, meters: readings[i]?.meters ?? {} }));
 }
 
 async function before<T>(end: number, late: Error, work: Promise<T>): Promise<T> {
