@@ -76,10 +76,10 @@ suite("a budget that is reset", () => {
 			INSERT INTO pi_turn_limit.meter (key, meter, held, holds)
 			SELECT 'fleet f', meter, 20000, 20000 FROM unnest(ARRAY['turns', 'cost', 'tokens']) AS meter`);
 		assert.deepEqual(await balance(agent, total), [20_000, 0, 9]);
-		let isOver = false;
-		const resetting = operator("reset_budget('f')").then(() => (isOver = true));
-		for (let n = 0; !isOver; n++) await agent.settle(`turn ${n}`, accounts, { turns: 1 });
-		await resetting;
+		const resetting = { isOver: false };
+		const reset = operator("reset_budget('f')").then(() => (resetting.isOver = true));
+		for (let n = 0; !resetting.isOver; n++) await agent.settle(`turn ${n}`, accounts, { turns: 1 });
+		await reset;
 		assert.deepEqual((await balance(agent, total))?.slice(1), [0, 9]);
 	});
 });

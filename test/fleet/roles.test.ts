@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { day, fault, fleet, MINUTE, tree } from "../ledger/world.ts";
-import { budgets, database, type Database, SETUP } from "./database.ts";
+import { budgets, database, type Database } from "./database.ts";
 import { said } from "./said.ts";
 
 /** A budget of three turns and two dollars, of which a turn and half a dollar are spent and a turn is held. */
