@@ -121,6 +121,18 @@ test("/turn-limit shows how a budget stands before the first run, and makes none
 	assert.equal(await shown(), "budget turns 2 of 2 budget ticket-42");
 });
 
+test("a run leaves no connection behind", async (t) => {
+	const base = await database(t);
+	const pi = await agent(t, base, { maxTurns: 9 }, { model: [...times(2), text("done")] });
+	const rpc = await pi.rpc();
+	const connections = () => base.sql`
+		SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pi-turn-limit'`;
+	await rpc.run("go");
+	// The server takes a moment to see it leave.
+	while (!t.signal.aborted && (await connections()).length > 0);
+	assert.equal((await budgets(base))[0]?.toString(), "ticket-42,cost,0.03,0,");
+});
+
 test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {
 	const base = await database(t);
 	const look = bash("env; ps -eo args; cat turn-limit.json 2>/dev/null; true");
