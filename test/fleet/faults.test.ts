@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { openPostgres } from "../../src/ledger/postgres/ledger.ts";
 import { defer } from "../harness/wait.ts";
 import { Ledgers } from "../../src/ledger/combined.ts";
-import { memory } from "../ledger/memory.ts";
+import { memory } from "../../src/ledger/memory.ts";
 import { balance, fault, fleet, MINUTE, tree } from "../ledger/world.ts";
 import { database, type Database } from "./database.ts";
 import { said } from "./said.ts";
