@@ -267,8 +267,10 @@ suite("a process that has used a fleet's ledger", () => {
 			const account = { scope: "fleet", name: "f", caps: {} };
 			/** What keeps the process, once that which is being closed is closed. */
 			const left = async () => {
-				for (let i = 0; i < 100; i++) await setImmediate();
-				console.log(process.getActiveResourcesInfo().filter((kind) => /^(Timeout|TCP)/.test(kind)).join());
+				const kept = () => process.getActiveResourcesInfo().filter((kind) => /^(Timeout|TCP)/.test(kind)).join();
+				for (let i = 0; i < 20_000 && kept() !== ""; i++) await setImmediate();
+				console.log(kept());
+				process.exit();
 			};
 			${work}`;
 		const running = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program, address]);
@@ -298,8 +300,11 @@ suite("a process that has used a fleet's ledger", () => {
 	});
 
 	for (const [what, work] of [
-		["is being opened", "const opening = openPostgres({ address: at, closing: closing.signal });"],
-		["was closed before", "closing.abort(); const opening = openPostgres({ address: at, closing: closing.signal });"],
+		["is being opened", "const opening = openPostgres({ address: at, deadline: 600_000, closing: closing.signal });"],
+		[
+			"was closed before",
+			"closing.abort(); const opening = openPostgres({ address: at, deadline: 600_000, closing: closing.signal });",
+		],
 	] as const) {
 		test(`keeps no timer and no connection if the ledger ${what} when it is closed`, async (t) => {
 			const { proxy, address } = await scene(t);
@@ -310,7 +315,6 @@ suite("a process that has used a fleet's ledger", () => {
 				`const closing = new AbortController();
 				${work}
 				opening.catch(({ kind }) => console.log(kind)).then(left);
-				process.getActiveResourcesInfo().length;
 				for (let i = 0; i < 20; i++) await setImmediate();
 				closing.abort();`,
 			);
