@@ -164,7 +164,7 @@ async function faults(t: Scope): Promise<string[][]> {
 	await base.sql`UPDATE pi_turn_limit.setup SET version = 0`;
 	const mend = () => base.sql`UPDATE pi_turn_limit.setup SET version = 1`;
 	await row("older set-up", open, async () => (await mend(), await open()));
-	const empty = await database(t, { at: server.address(), setUp: false });
+	const empty = await database(t, { at: server.address(), setUp: "" });
 	await row("no set-up", () => openPostgres({ address: empty.address("agent") }), open);
 	const standby = await server.standby();
 	defer(t, () => standby.remove());

@@ -39,7 +39,7 @@ function withInner(outer: object | undefined, scope: string, name: string, inner
 	return { description, type: "object", additionalProperties: false, properties: { ...properties, [name]: inner } };
 }
 
-/** A fleet's: an address, an account, and caps, which each day can have too. */
+/** A fleet's: an address, an account, and caps, which each day, week and month can have too. */
 function budget(caps: object | undefined): object {
 	const { properties } = caps as { properties: object };
 	return {
@@ -49,12 +49,27 @@ function budget(caps: object | undefined): object {
 		properties: {
 			at: { type: "string", description: "postgres://user:password@host/database. The file has to be yours alone." },
 			account: { type: "string", description: "The name of the budget." },
-			zone: { type: "string", description: "Where a day begins at midnight, such as Europe/Berlin.", default: "UTC" },
+			zone: {
+				type: "string",
+				description: "Where a day, a week and a month begin at midnight, such as Europe/Berlin.",
+				default: "UTC",
+			},
 			...properties,
-			day: { description: "Caps for each calendar day.", type: "object", additionalProperties: false, properties },
+			...Object.fromEntries(
+				Object.entries(PERIODS).map(([period, description]) => [
+					period,
+					{ description, type: "object", additionalProperties: false, properties },
+				]),
+			),
 		},
 	};
 }
+
+const PERIODS = {
+	day: "Caps for each calendar day.",
+	week: "Caps for each week, from Monday.",
+	month: "Caps for each calendar month.",
+};
 
 function property(key: Key): object {
 	const { about, schema, write } = SETTINGS[key] as Setting<unknown>;

@@ -25,6 +25,8 @@ END $$;
 
 CREATE SCHEMA IF NOT EXISTS pi_turn_limit;
 SET LOCAL search_path = pg_catalog, pi_turn_limit;
+-- Agents that work meanwhile wait for this file no longer than for one another.
+SET LOCAL lock_timeout = '2s';
 
 CREATE TABLE IF NOT EXISTS pi_turn_limit.setup (version integer NOT NULL);
 
@@ -44,6 +46,13 @@ CREATE TABLE IF NOT EXISTS pi_turn_limit.account (
 	caps jsonb,
 	touched bigint NOT NULL
 );
+
+-- ends: for an account of a day, a week or a month that an agent has made, when this is over in every zone.
+ALTER TABLE pi_turn_limit.account ADD COLUMN IF NOT EXISTS ends bigint;
+CREATE INDEX IF NOT EXISTS account_by_end ON pi_turn_limit.account (ends) WHERE ends IS NOT NULL;
+
+-- Accounts that nobody could list or delete.
+DELETE FROM account WHERE NOT starts_with(key, 'fleet ');
 
 -- held: the sum of all holds, also of those that have lapsed; holds: how many they are.
 -- counted: false for a row that only holds have made, which is gone with them for those who read it.
@@ -138,14 +147,13 @@ BEGIN
 	END IF;
 END $$;
 
--- The keys of the accounts, in their order. A day without a date is the one in which the id holds something, or today.
+-- The keys of the accounts, in their order. A statement that is under way while this file runs goes on with functions of
+-- both, so those that it calls keep their parameters.
 CREATE OR REPLACE FUNCTION pi_turn_limit.locate(accounts jsonb, now bigint, hold_id text) RETURNS text[]
 LANGUAGE plpgsql
 AS $$
 DECLARE
 	account jsonb;
-	day text;
-	today text;
 	keys text[] := '{}';
 BEGIN
 	IF jsonb_typeof(accounts) IS DISTINCT FROM 'array' OR jsonb_array_length(accounts) > 100 THEN
@@ -153,27 +161,54 @@ BEGIN
 	END IF;
 	FOR account IN SELECT value FROM jsonb_array_elements(accounts) LOOP
 		PERFORM check_amounts('caps', account -> 'caps');
-		CASE account ->> 'scope'
-			WHEN 'fleet', 'tree' THEN
-				keys := keys || ((account ->> 'scope') || ' ' || check_text('name', account ->> 'name'));
-			WHEN 'day' THEN
-				IF account ->> 'date' !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' THEN
-					PERFORM misuse('date: expected YYYY-MM-DD.');
-				END IF;
-				day := 'day ' || check_text('zone', account ->> 'zone') || ' ';
-				today := to_char(to_timestamp(now / 1000.0) AT TIME ZONE (account ->> 'zone'), 'YYYY-MM-DD');
-				keys := keys || (day || coalesce(
-					account ->> 'date',
-					(SELECT substr(key, length(day) + 1) FROM hold WHERE id = hold_id AND starts_with(key, day) LIMIT 1),
-					today));
-			ELSE
-				PERFORM misuse('scope: expected fleet, day or tree.');
-		END CASE;
+		IF account ->> 'scope' IS DISTINCT FROM 'fleet' THEN
+			PERFORM misuse('scope: expected fleet.');
+		END IF;
+		keys := keys || ('fleet ' || check_text('name', account ->> 'name'));
+		IF account ? 'period' THEN
+			PERFORM end_of(account);
+		END IF;
 	END LOOP;
 	IF (SELECT count(DISTINCT key) FROM unnest(keys) AS key) < cardinality(keys) THEN
 		PERFORM misuse('accounts: expected each account once.');
 	END IF;
 	RETURN keys;
+END $$;
+
+-- When the account's day, week or month is over in every zone; null if it is not the account of one.
+CREATE OR REPLACE FUNCTION pi_turn_limit.end_of(account jsonb) RETURNS bigint LANGUAGE plpgsql
+AS $$
+DECLARE
+	form text := CASE account ->> 'period'
+		WHEN 'day' THEN '[0-9]{4}-[0-9]{2}-[0-9]{2}' WHEN 'week' THEN '[0-9]{4}-W[0-9]{2}' WHEN 'month' THEN '[0-9]{4}-[0-9]{2}' END;
+	written text := substring(account ->> 'name' FROM ' (' || form || ')$');
+BEGIN
+	IF account ? 'period' AND written IS NULL THEN
+		PERFORM misuse('period: expected day, week or month, and a name that ends with it.');
+	END IF;
+	RETURN (extract(epoch FROM INTERVAL '1 day' + CASE account ->> 'period'
+		WHEN 'day' THEN to_date(written, 'YYYY-MM-DD') + INTERVAL '1 day'
+		WHEN 'week' THEN to_date(written, 'IYYY-"W"IW') + INTERVAL '7 days'
+		WHEN 'month' THEN to_date(written, 'YYYY-MM') + INTERVAL '1 month' END) * 1000)::bigint;
+END $$;
+
+-- Notes when the accounts end that nobody has joined yet. What an operator has set has no end.
+CREATE OR REPLACE FUNCTION pi_turn_limit.note_ends(accounts jsonb, keys text[]) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+	UPDATE account SET ends = end_of(accounts -> (n::integer - 1))
+	FROM unnest(keys) WITH ORDINALITY AS given (key, n)
+	WHERE account.key = given.key AND caps IS NULL;
+END $$;
+
+-- Deletes a few accounts that were over, and last used, a week ago: more than are made.
+CREATE OR REPLACE FUNCTION pi_turn_limit.forget_ended(keys text[], now bigint) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+	DELETE FROM account WHERE key IN (
+		SELECT key FROM account
+		WHERE ends < now - 604800000 AND touched < now - 604800000 AND key <> ALL (keys)
+		ORDER BY ends LIMIT 5 FOR UPDATE SKIP LOCKED);
 END $$;
 
 -- Makes the accounts that are missing, and says how many have caps. Locks in one order, so that two operations never wait
@@ -200,7 +235,7 @@ DECLARE
 BEGIN
 	SELECT given.key INTO missing
 	FROM unnest(keys) WITH ORDINALITY AS given (key, n) LEFT JOIN account USING (key)
-	WHERE accounts -> (n::integer - 1) ->> 'scope' <> 'day' AND caps IS NULL
+	WHERE caps IS NULL
 	ORDER BY n LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION '%', missing USING ERRCODE = 'TL001';
@@ -263,15 +298,18 @@ END $$;
 -- A hold that lapsed a week ago will not be settled any more: it stays charged, and its row goes.
 CREATE OR REPLACE FUNCTION pi_turn_limit.charge_lost(account_key text, now bigint) RETURNS void LANGUAGE plpgsql
 AS $$
-DECLARE
-	lost record;
 BEGIN
-	FOR lost IN SELECT id, meter, amount FROM hold WHERE key = account_key AND until < now - 604800000 LIMIT 1000 LOOP
-		DELETE FROM hold WHERE id = lost.id AND key = account_key AND meter = lost.meter;
-		UPDATE meter SET used = used + lost.amount, held = held - lost.amount, holds = holds - 1, counted = true
-		WHERE key = account_key AND meter = lost.meter;
-		INSERT INTO done (id, at) VALUES (lost.id, now) ON CONFLICT DO NOTHING;
-	END LOOP;
+	WITH lost AS (
+		SELECT id, meter FROM hold WHERE key = account_key AND until < now - 604800000 LIMIT 1000
+	), gone AS (
+		DELETE FROM hold USING lost WHERE hold.id = lost.id AND hold.key = account_key AND hold.meter = lost.meter
+		RETURNING hold.id, hold.meter, hold.amount
+	), noted AS (
+		INSERT INTO done (id, at) SELECT DISTINCT id, now FROM gone ON CONFLICT DO NOTHING
+	)
+	UPDATE meter SET used = used + sum, held = held - sum, holds = holds - n, counted = true
+	FROM (SELECT gone.meter, sum(amount)::bigint AS sum, count(*) AS n FROM gone GROUP BY gone.meter) AS sums
+	WHERE key = account_key AND meter.meter = sums.meter;
 END $$;
 
 -- What agents may call: one function per operation of src/ledger/port.ts. The readings of a new hold are those before it.
@@ -290,9 +328,11 @@ BEGIN
 	PERFORM check_isolation();
 	PERFORM lock_accounts(keys, now);
 	PERFORM charge_lost(key, now) FROM unnest(keys) AS key;
+	PERFORM note_ends(request -> 'accounts', keys);
 	UPDATE account SET caps = request -> 'accounts' -> (n::integer - 1) -> 'caps'
 	FROM unnest(keys) WITH ORDINALITY AS given (key, n)
-	WHERE account.key = given.key AND caps IS NULL AND request -> 'accounts' -> (n::integer - 1) ->> 'scope' <> 'day';
+	WHERE account.key = given.key AND caps IS NULL;
+	PERFORM forget_ended(keys, now);
 	RETURN jsonb_build_object('readings', readings(request -> 'accounts', keys, now));
 END $$;
 
@@ -338,7 +378,7 @@ BEGIN
 	) AS capped
 	WHERE used + held >= cap OR (held > 0 AND used + held + amount > cap)
 	GROUP BY n
-	ORDER BY array_position(ARRAY['fleet', 'day', 'tree'], accounts -> (n::integer - 1) ->> 'scope'), n
+	ORDER BY n
 	LIMIT 1;
 	IF FOUND THEN
 		RETURN refusal;
@@ -365,7 +405,9 @@ DECLARE
 BEGIN
 	PERFORM check_isolation();
 	PERFORM check_amounts('amounts', amounts);
-	PERFORM lock_accounts(keys, now);
+	IF lock_accounts(keys, now) < cardinality(keys) THEN
+		PERFORM note_ends(request -> 'accounts', keys);
+	END IF;
 	IF finish(hold_id, now) THEN
 		UPDATE account SET touched = now WHERE key = ANY (keys) AND touched < now - 3600000;
 		INSERT INTO meter (key, meter, used, counted)
@@ -444,20 +486,33 @@ BEGIN
 	END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION pi_turn_limit.budgets()
+-- One budget with its days, weeks and months; null: all.
+CREATE OR REPLACE FUNCTION pi_turn_limit.budgets(only_of text)
 RETURNS TABLE (account text, meter text, used numeric, held numeric, cap numeric, last_used timestamptz)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
 AS $$
-	SELECT substr(key, 7), each.meter, trim_scale((balance ->> 'used')::bigint / unit),
-		trim_scale((balance ->> 'held')::bigint / unit),
-		trim_scale(nullif(balance ->> 'cap', 'unlimited')::bigint / unit), to_timestamp(touched / 1000)
-	FROM account
-	LEFT JOIN LATERAL jsonb_each(readings('[{"caps": {}}]', ARRAY[key], clock()) -> 0 -> 'meters')
-		AS each (meter, balance) ON true
-	CROSS JOIN LATERAL (SELECT CASE each.meter WHEN 'cost' THEN 1000000.0 ELSE 1 END) AS its (unit)
-	WHERE starts_with(key, 'fleet ')
+	WITH listed AS (
+		SELECT key, caps, touched FROM account
+		WHERE only_of IS NULL OR key = 'fleet ' || only_of OR starts_with(key, 'fleet ' || only_of || ' ')
+	), parts AS (
+		SELECT key, m.meter, m.used, m.held, m.granted FROM listed JOIN meter AS m USING (key) WHERE m.counted OR m.holds > 0
+		UNION ALL SELECT key, h.meter, h.amount, -h.amount, 0 FROM listed JOIN hold AS h USING (key) WHERE h.until <= clock()
+		UNION ALL SELECT key, jsonb_object_keys(caps), 0, 0, 0 FROM listed
+	), sums AS (
+		SELECT key, parts.meter, sum(parts.used) AS used, sum(parts.held) AS held, sum(granted) AS granted,
+			CASE parts.meter WHEN 'cost' THEN 1000000.0 ELSE 1 END AS unit
+		FROM parts GROUP BY key, parts.meter
+	)
+	SELECT substr(key, 7), sums.meter, trim_scale(sums.used / unit), trim_scale(sums.held / unit),
+		trim_scale(((caps ->> sums.meter)::bigint + granted) / unit), to_timestamp(touched / 1000)
+	FROM listed LEFT JOIN sums USING (key)
 	ORDER BY 1, 2
 $$;
+
+CREATE OR REPLACE FUNCTION pi_turn_limit.budgets()
+RETURNS TABLE (account text, meter text, used numeric, held numeric, cap numeric, last_used timestamptz)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
+AS $$ SELECT * FROM budgets(NULL) $$;
 
 -- Makes a budget, or gives one new caps; a meter that is left out is unlimited. What was used stays.
 CREATE OR REPLACE FUNCTION pi_turn_limit.set_budget(
@@ -472,7 +527,7 @@ DECLARE
 BEGIN
 	PERFORM check_amounts('caps', new_caps);
 	PERFORM lock_accounts(ARRAY[account_key], clock());
-	UPDATE account AS known SET caps = new_caps WHERE key = account_key;
+	UPDATE account AS known SET caps = new_caps, ends = NULL WHERE key = account_key;
 	UPDATE meter SET granted = 0 WHERE key = account_key;
 END $$;
 
@@ -488,20 +543,22 @@ AS $$
 		'amounts', amounts_of(turns, cost, tokens)))
 $$;
 
--- Nothing is used and nothing was granted any more. What is in flight stays held, and is charged when it is settled.
+-- Nothing is used and nothing was granted any more, in this account alone. What is in flight stays held. Whatever is
+-- settled later is charged, also for a hold that has lapsed.
 CREATE OR REPLACE FUNCTION pi_turn_limit.reset_budget(account text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_temp
 SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
+	account_key text := 'fleet ' || account;
 	now bigint := clock();
-	lost text;
 BEGIN
 	PERFORM check_budget(account);
-	FOR lost IN SELECT DISTINCT id FROM hold WHERE key = 'fleet ' || account AND until <= now LOOP
-		PERFORM finish(lost, now), release(lost);
-	END LOOP;
-	UPDATE meter SET used = 0, granted = 0 WHERE key = 'fleet ' || account;
+	WITH gone AS (DELETE FROM hold WHERE key = account_key AND until <= now RETURNING hold.meter, amount)
+	UPDATE meter SET held = held - sum, holds = holds - n
+	FROM (SELECT gone.meter, sum(amount)::bigint AS sum, count(*) AS n FROM gone GROUP BY gone.meter) AS sums
+	WHERE key = account_key AND meter.meter = sums.meter;
+	UPDATE meter SET used = 0, granted = 0 WHERE key = account_key;
 END $$;
 
 CREATE OR REPLACE FUNCTION pi_turn_limit.delete_budget(account text) RETURNS void
@@ -531,6 +588,7 @@ GRANT EXECUTE ON FUNCTION
 	pi_turn_limit.ledger_read(jsonb),
 	pi_turn_limit.ledger_raise(jsonb),
 	pi_turn_limit.budgets(),
+	pi_turn_limit.budgets(text),
 	pi_turn_limit.set_budget(text, bigint, numeric, bigint),
 	pi_turn_limit.raise_budget(text, bigint, numeric, bigint),
 	pi_turn_limit.reset_budget(text),

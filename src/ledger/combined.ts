@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading, type Reservation } from "./port.ts";
 
-type Open = () => Promise<Ledger>;
+/** `closing`: nobody waits for it any more. */
+type Open = (closing: AbortSignal) => Promise<Ledger>;
 
 /** A hold as the fleet's ledger knows it. */
 interface HoldThere {
@@ -18,6 +19,7 @@ export class Ledgers implements Ledger {
 	readonly #open: { readonly home: Open; readonly fleet: Open };
 	#opened: { home?: Promise<Ledger>; fleet?: Promise<Ledger> } = {};
 	readonly #holds: HoldsThere;
+	readonly #closing = new AbortController();
 
 	/** Each is opened when it is first needed. `holds` outlives this one where the ledgers are opened anew. */
 	constructor(home: Open, fleet: Open, holds: HoldsThere) {
@@ -83,6 +85,7 @@ export class Ledgers implements Ledger {
 		const closed = Promise.reject(new LedgerError("closed", "The ledger is closed."));
 		closed.catch(() => {});
 		this.#opened = { home: closed, fleet: closed };
+		this.#closing.abort();
 		for (const opened of [home, fleet]) {
 			opened?.then(
 				(ledger) => ledger.close(),
@@ -106,11 +109,11 @@ export class Ledgers implements Ledger {
 	}
 
 	#home(): Promise<Ledger> {
-		return (this.#opened.home ??= this.#open.home());
+		return (this.#opened.home ??= this.#open.home(this.#closing.signal));
 	}
 
 	#fleet(): Promise<Ledger> {
-		return (this.#opened.fleet ??= this.#open.fleet());
+		return (this.#opened.fleet ??= this.#open.fleet(this.#closing.signal));
 	}
 }
 

@@ -24,7 +24,7 @@ export const MOST = 1e12;
  * effect at once. Grants come on top, for every reader.
  */
 export type Account =
-	{ readonly scope: "fleet" | "tree"; readonly name: string; readonly caps: Amounts } | PeriodAccount;
+	FleetAccount | { readonly scope: "tree"; readonly name: string; readonly caps: Amounts } | PeriodAccount;
 
 /**
  * A calendar day, ISO week or month. Without a date it is the one in which the id was reserved, otherwise the one that
@@ -38,6 +38,14 @@ export interface PeriodAccount {
 	readonly keepsZone?: boolean;
 	/** `2026-11-18`, `2026-W47` or `2026-11`, in this zone. */
 	readonly date?: string;
+	readonly caps: Amounts;
+}
+
+export interface FleetAccount {
+	readonly scope: "fleet";
+	readonly name: string;
+	/** It counts one day, week or month, and its name ends with it: a week later the ledger may forget the account. */
+	readonly period?: Period;
 	readonly caps: Amounts;
 }
 

@@ -22,7 +22,12 @@ export interface Given {
 export type CapKey = keyof typeof CAPS;
 export type GivenCaps = readonly (readonly [CapKey, Given])[];
 
-const KNOWN = ["at", "account", "zone", "day", ...Object.keys(CAPS)];
+/** The stretches of the calendar that have caps of their own, from the longest; also their keys, and in capitals their variables. */
+export const PERIODS = ["month", "week", "day"] as const;
+
+export type Period = (typeof PERIODS)[number];
+
+const KNOWN = ["at", "account", "zone", ...PERIODS, ...Object.keys(CAPS)];
 
 export class Reader {
 	readonly wrong: string[] = [];
@@ -38,12 +43,12 @@ export class Reader {
 			this.#expect(`budget${place}`, "an object", got);
 			return false;
 		}
-		const { day } = given;
-		if (day !== undefined && !isObject(day)) this.#expect(`budget.day${place}`, "an object", quote(day));
-		const unknown = [
-			...Object.keys(given).filter((key) => !KNOWN.includes(key)),
-			...(isObject(day) ? Object.keys(day).filter((key) => !Object.hasOwn(CAPS, key)) : []),
-		];
+		const unknown = Object.keys(given).filter((key) => !KNOWN.includes(key));
+		for (const period of PERIODS) {
+			const caps = given[period];
+			if (isObject(caps)) unknown.push(...Object.keys(caps).filter((key) => !Object.hasOwn(CAPS, key)));
+			else if (caps !== undefined) this.#expect(`budget.${period}${place}`, "an object", quote(caps));
+		}
 		if (unknown.length > 0)
 			this.#expect(`budget${place}`, KNOWN.join(", "), unknown.map((key) => quote(key)).join(", "));
 		return true;
@@ -82,8 +87,8 @@ export class Reader {
 	}
 
 	/** Nothing is asked of a ledger that limits nothing. */
-	atLeastOne({ caps, daily }: { readonly caps: Caps; readonly daily: Caps }, place: string): void {
-		const isNone = [caps, daily].every((each) => Object.keys(each).length === 0);
+	atLeastOne(caps: readonly Caps[], place: string): void {
+		const isNone = caps.every((each) => Object.keys(each).length === 0);
 		if (isNone && this.wrong.length === 0)
 			this.#expect(`budget${place}`, `a cap: ${Object.keys(CAPS).join(", ")}`, "none");
 	}

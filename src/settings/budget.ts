@@ -3,7 +3,17 @@
  * or variables. A budget that is set and wrong cannot be used, and whoever asks for it is stopped: a run without it
  * could spend without bound.
  */
-import { type CapKey, CAPS, type Caps, type Given, type GivenCaps, Reader, VARIABLE } from "./budget-reader.ts";
+import {
+	type CapKey,
+	CAPS,
+	type Caps,
+	type Given,
+	type GivenCaps,
+	type Period,
+	PERIODS,
+	Reader,
+	VARIABLE,
+} from "./budget-reader.ts";
 import { BUDGET, isObject, readObject, readText } from "./places.ts";
 
 /** In place of the address, for the processes that inherit the variable. */
@@ -14,8 +24,8 @@ export interface Budget {
 	readonly at: () => string;
 	readonly account: string;
 	readonly caps: Caps;
-	/** For each calendar day of the zone. */
-	readonly daily: Caps;
+	/** For each calendar month, ISO week and day of the zone. */
+	readonly periods: Readonly<Record<Period, Caps>>;
 	readonly zone: string;
 }
 
@@ -69,8 +79,11 @@ function find(
 	const account = pick("_ACCOUNT", given, "budget", "account");
 	const zone = pick("_ZONE", given, "budget", "zone");
 	const total = pickCaps("_", given, "budget");
-	const daily = pickCaps("_DAY_", isObject(given) ? given["day"] : undefined, "budget.day");
-	const all = [account, zone, ...[...total, ...daily].map(([, each]) => each)];
+	const periods = PERIODS.map((period) => {
+		const from = isObject(given) ? given[period] : undefined;
+		return [period, pickCaps(`_${period.toUpperCase()}_`, from, `budget.${period}`)] as const;
+	});
+	const all = [account, zone, ...[total, ...periods.map(([, caps]) => caps)].flat().map(([, each]) => each)];
 	const isSet = all.some(({ value }) => value !== undefined);
 	const isTaken = env[VARIABLE] === TAKEN;
 	if (given === undefined && address === undefined && !isTaken && !isSet) return { kind: "none" };
@@ -81,35 +94,19 @@ function find(
 		account: reader.account(account, path),
 		zone: reader.zone(zone),
 		caps: reader.caps(total),
-		daily: reader.caps(daily),
+		periods: Object.fromEntries(periods.map(([period, caps]) => [period, reader.caps(caps)])) as Budget["periods"],
 	};
-	reader.atLeastOne(budget, place);
+	reader.atLeastOne([budget.caps, ...Object.values(budget.periods)], place);
 	return reader.wrong.length > 0 ? { kind: "unusable", why: reader.wrong } : { kind: "budget", budget };
 }
 
-/** By meter: the lower one of the cap of all and of the cap of a day. */
-export function lowestCaps({ caps, daily }: Budget): Caps {
+/** By meter: the lowest of the caps of all, of a month, of a week and of a day. */
+export function lowestCaps({ caps, periods }: Budget): Caps {
 	const lowest = Object.values(CAPS).flatMap((meter) => {
-		const found = [caps[meter], daily[meter]].filter((cap) => cap !== undefined);
+		const found = [caps, ...Object.values(periods)].map((each) => each[meter]).filter((cap) => cap !== undefined);
 		return found.length === 0 ? [] : [[meter, Math.min(...found)]];
 	});
 	return Object.fromEntries(lowest) as Caps;
-}
-
-/** The accounts of a fleet's ledger, from the outermost: the budget as a whole, and that of the day that `now` is in. */
-export function accountsOf(
-	{ account, caps, daily, zone }: Budget,
-	now: number,
-): readonly { readonly scope: "fleet"; readonly name: string; readonly caps: Caps }[] {
-	const isDaily = Object.keys(daily).length > 0;
-	const total = { scope: "fleet", name: account, caps } as const;
-	const today = { scope: "fleet", name: `${account} ${dateIn(zone, now)}`, caps: daily } as const;
-	if (!isDaily) return [total];
-	return Object.keys(caps).length > 0 ? [total, today] : [today];
-}
-
-function dateIn(zone: string, now: number): string {
-	return new Intl.DateTimeFormat("sv", { timeZone: zone, dateStyle: "short" }).format(now);
 }
 
 /** Undefined if the file has none. */

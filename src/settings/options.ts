@@ -39,7 +39,11 @@ export interface BudgetOption extends Caps {
 	readonly account: string;
 	/** For each calendar day. */
 	readonly day?: Caps;
-	/** Where a day begins at midnight; UTC by default. */
+	/** For each week, from Monday. */
+	readonly week?: Caps;
+	/** For each calendar month. */
+	readonly month?: Caps;
+	/** Where they begin at midnight; UTC by default. */
 	readonly zone?: string;
 }
 

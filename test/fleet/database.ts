@@ -10,6 +10,9 @@ import { defer, type Scope } from "../harness/wait.ts";
 
 export const SETUP = readFileSync(join(root, "sql/fleet.sql"), "utf8");
 
+/** The file of version 2.0, whose agents go on beside newer ones. */
+export const SETUP_OF_2_0 = readFileSync(join(import.meta.dirname, "fixtures/fleet-2.0.sql"), "utf8");
+
 /** Members of the roles that the set-up makes. */
 const LOGINS = {
 	agent: ["pi_turn_limit_agent"],
@@ -40,8 +43,15 @@ export interface Database {
 	readonly open: (t: Scope, options?: Partial<PostgresOptions>) => Promise<Ledger>;
 }
 
-/** Its logins are its own. It is dropped when the test is over. `at`: on a server of the test's own. */
-export async function database(t: Scope, { setUp = true, at = "" } = {}): Promise<Database> {
+interface Options {
+	/** The file that sets it up; none if it is empty. */
+	readonly setUp?: string;
+	/** A server of the test's own. */
+	readonly at?: string;
+}
+
+/** Its logins are its own. It is dropped when the test is over. */
+export async function database(t: Scope, { setUp = SETUP, at = "" }: Options = {}): Promise<Database> {
 	const admin = at || serverAddress();
 	const unique = randomBytes(6).toString("hex");
 	const [name, password] = [`pi_fleet_${unique}`, `pw-${randomBytes(12).toString("hex")}`];
@@ -68,9 +78,9 @@ export async function database(t: Scope, { setUp = true, at = "" } = {}): Promis
 	};
 	const { username, password: secret } = new URL(admin);
 	const sql = connect(located(username, secret));
-	if (setUp) await sql.unsafe(SETUP);
+	if (setUp) await sql.unsafe(setUp);
 	for (const [login, roles] of Object.entries(LOGINS)) {
-		const member = setUp && roles.length > 0 ? `IN ROLE ${roles.join(", ")}` : "";
+		const member = setUp !== "" && roles.length > 0 ? `IN ROLE ${roles.join(", ")}` : "";
 		await sql.unsafe(`CREATE ROLE ${login}_${unique} LOGIN PASSWORD '${password}' ${member}`);
 	}
 	const address: Database["address"] = (login, port) => located(`${login}_${unique}`, password, port);
@@ -80,4 +90,17 @@ export async function database(t: Scope, { setUp = true, at = "" } = {}): Promis
 		return ledger;
 	};
 	return { name, sql, address, password, as: (login) => connect(address(login)), open };
+}
+
+/** What an operator reads of the budgets, or of one: account, meter, used, held, cap. */
+export async function budgets(base: Database, of?: string): Promise<unknown[]> {
+	const operator = base.as("operator");
+	const rows = await (of === undefined
+		? operator<Record<string, string | null>[]>`SELECT * FROM pi_turn_limit.budgets()`
+		: operator<Record<string, string | null>[]>`SELECT * FROM pi_turn_limit.budgets(${of})`);
+	return rows.map(({ account, meter, used, held, cap }) => [account, meter, ...[used, held, cap].map(numeric)]);
+}
+
+function numeric(value: string | null | undefined): number | null {
+	return value === null ? null : Number(value);
 }

@@ -5,7 +5,9 @@ import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { openPostgres } from "../../src/ledger/postgres/ledger.ts";
 import { defer } from "../harness/wait.ts";
-import { balance, fault, fleet, MINUTE } from "../ledger/world.ts";
+import { Ledgers } from "../../src/ledger/combined.ts";
+import { memory } from "../../src/ledger/memory.ts";
+import { balance, fault, fleet, MINUTE, tree } from "../ledger/world.ts";
 import { database, type Database } from "./database.ts";
 import { said } from "./said.ts";
 import { Proxy } from "./proxy.ts";
@@ -163,7 +165,7 @@ suite("a database that cannot be used", () => {
 	});
 
 	test("says that it is not set up, and how to mend that", async (t) => {
-		const base = await database(t, { setUp: false });
+		const base = await database(t, { setUp: "" });
 		const address = base.address("agent");
 		const missing = said(base, "unsuited", /is not set up\. Run: psql .* -d \w+ -f /, file);
 		await assert.rejects(openPostgres({ address }), missing);
@@ -238,16 +240,108 @@ suite("a database that cannot be used", () => {
 	});
 });
 
-test("an idle ledger does not keep its process alive", async (t) => {
-	const base = await database(t);
+test("a statement that an administrator cancels is tried again, and counts once", async (t) => {
+	const { base, reserve, counted } = await joined(t);
+	const reserved = await base.sql.begin(async (locking) => {
+		await locking`SELECT FROM pi_turn_limit.account FOR UPDATE`;
+		const reserving = reserve("a");
+		const cancel = () => locking`
+			SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = 'pi-turn-limit' AND wait_event_type = 'Lock'`;
+		while (!t.signal.aborted && (await cancel()).length === 0);
+		return { reserving };
+	});
+	assert.ok((await reserved.reserving).granted);
+	assert.deepEqual(await counted(), [0, 1, 3]);
+});
+
+suite("a process that has used a fleet's ledger", () => {
 	const module = new URL("../../src/ledger/postgres/ledger.ts", import.meta.url).href;
-	const program = `
-		import { openPostgres } from ${JSON.stringify(module)};
-		const ledger = await openPostgres({ address: process.argv[1] });
-		await ledger.join({ scope: "fleet", name: "f", caps: {} });
-		console.log("joined");`;
-	const args = ["--input-type=module", "--eval", program, base.address("agent")];
-	const running = promisify(execFile)(process.execPath, args);
-	defer(t, () => running.child.kill());
-	assert.equal((await running).stdout, "joined\n");
+
+	/** What a program prints that has `openPostgres`, and the address as `at`. */
+	async function run(t: TestContext, address: string, work: string): Promise<string> {
+		const program = `
+			import { setImmediate } from "node:timers/promises";
+			import { openPostgres } from ${JSON.stringify(module)};
+			const at = process.argv[1];
+			const account = { scope: "fleet", name: "f", caps: {} };
+			/** What keeps the process, once that which is being closed is closed. */
+			const left = async () => {
+				const kept = () => process.getActiveResourcesInfo().filter((kind) => /^(Timeout|TCP)/.test(kind)).join();
+				for (let i = 0; i < 20_000 && kept() !== ""; i++) await setImmediate();
+				console.log(kept());
+				process.exit();
+			};
+			${work}`;
+		const running = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program, address]);
+		defer(t, () => running.child.kill());
+		return (await running).stdout;
+	}
+
+	for (const [what, query] of [
+		["", ""],
+		[" (without TLS)", "?sslmode=disable"],
+	] as const) {
+		test(`ends while the ledger is open and idle${what}`, async (t) => {
+			const base = await database(t);
+			const work = 'await (await openPostgres({ address: at })).join(account); console.log("joined");';
+			assert.equal(await run(t, base.address("agent") + query, work), "joined\n");
+		});
+	}
+
+	test("keeps no timer and no connection once the ledger is closed", async (t) => {
+		const base = await database(t);
+		const work = `
+			const ledger = await openPostgres({ address: at });
+			await ledger.join(account);
+			ledger.close();
+			await left();`;
+		assert.equal(await run(t, base.address("agent"), work), "\n");
+	});
+
+	for (const [what, work] of [
+		["is being opened", "const opening = openPostgres({ address: at, deadline: 600_000, closing: closing.signal });"],
+		[
+			"was closed before",
+			"closing.abort(); const opening = openPostgres({ address: at, deadline: 600_000, closing: closing.signal });",
+		],
+	] as const) {
+		test(`keeps no timer and no connection if the ledger ${what} when it is closed`, async (t) => {
+			const { proxy, address } = await scene(t);
+			proxy.set("frozen");
+			const said = await run(
+				t,
+				address,
+				`const closing = new AbortController();
+				${work}
+				opening.catch(({ kind }) => console.log(kind)).then(left);
+				for (let i = 0; i < 20; i++) await setImmediate();
+				closing.abort();`,
+			);
+			assert.equal(said, "closed\n\n");
+		});
+	}
+});
+
+test("nobody hears of a release that fails because the server is gone", async (t) => {
+	const { proxy, ledger } = await joined(t, 300);
+	const unhandled: unknown[] = [];
+	const note = (reason: unknown) => void unhandled.push(reason);
+	process.on("unhandledRejection", note);
+	t.after(() => process.off("unhandledRejection", note));
+	const home = memory()();
+	const both = new Ledgers(
+		() => Promise.resolve(home),
+		() => Promise.resolve(ledger),
+		new Map(),
+	);
+	await both.join(tree({ turns: 1 }));
+	await both.reserve("a", [fleet(), tree()], { turns: 1 }, MINUTE);
+	await ledger.read([fleet()]);
+	proxy.set("deaf");
+	await assert.rejects(both.reserve("b", [fleet(), tree()], { turns: 1 }, MINUTE), fault("unreachable"));
+	proxy.set("open");
+	assert.equal((await both.reserve("b", [fleet(), tree()], { turns: 1 }, MINUTE)).granted, false);
+	assert.deepEqual(await balance(ledger, fleet()), [0, 1, 3]);
+	assert.deepEqual(unhandled, []);
 });

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { bash, calls, endless, type Host, host, type HostOptions, mark, text, times } from "../harness/index.ts";
-import { type Database, database } from "./database.ts";
+import { budgets, type Database, database } from "./database.ts";
 
 /** A pi of its own agent directory, as on a machine of its own. */
 function agent(t: TestContext, base: Database, caps: object, options: Partial<HostOptions> = {}): Promise<Host> {
@@ -40,6 +40,25 @@ test("three machines and one budget of dollars: at most one turn each beyond it"
 	await Promise.all(pis.map((pi) => pi.print("go")));
 	assert.ok(requests(pis) >= 5 && requests(pis) <= 5 + 3, String(requests(pis)));
 });
+
+for (const period of ["week", "month"]) {
+	test(`two machines and a budget of 5 turns a ${period}: exactly 5 requests in all`, async (t) => {
+		const base = await database(t);
+		const pis = await Promise.all([1, 2].map(() => agent(t, base, { [period]: { maxTurns: 5 } })));
+		const ends = await Promise.all(pis.map((pi) => pi.print("go")));
+		assert.equal(requests(pis), 5);
+		for (const { code, stderr } of ends) {
+			assert.equal(code, 53);
+			assert.match(stderr, /at the limit of 5 turns in this fleet's budget/);
+		}
+		const name = new RegExp(`^ticket-42 ${period === "week" ? "\\d{4}-W\\d\\d" : "\\d{4}-\\d\\d"}$`);
+		const [[account, ...counts] = []] = (await budgets(base))
+			.map((row) => row as unknown[])
+			.filter((row) => row[1] === "turns");
+		assert.match(String(account), name);
+		assert.deepEqual(counts, ["turns", 5, 0, 5]);
+	});
+}
 
 test("the lowest of budget, day of the budget, day and tree holds", async (t) => {
 	const base = await database(t);
@@ -100,6 +119,18 @@ test("/turn-limit shows how a budget stands before the first run, and makes none
 	assert.deepEqual([...(await base.sql`SELECT FROM pi_turn_limit.budgets()`)], []);
 	await (await agent(t, base, { maxTurns: 2 })).print("go");
 	assert.equal(await shown(), "budget turns 2 of 2 budget ticket-42");
+});
+
+test("a run leaves no connection behind", async (t) => {
+	const base = await database(t);
+	const pi = await agent(t, base, { maxTurns: 9 }, { model: [...times(2), text("done")] });
+	const rpc = await pi.rpc();
+	const connections = () => base.sql`
+		SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pi-turn-limit'`;
+	await rpc.run("go");
+	// The server takes a moment to see it leave.
+	while (!t.signal.aborted && (await connections()).length > 0);
+	assert.equal((await budgets(base))[0]?.toString(), "ticket-42,cost,0.03,0,");
 });
 
 test("no secret stands in a message, an entry, a process list, or what a tool inherits", async (t) => {

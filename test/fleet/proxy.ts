@@ -15,6 +15,8 @@ export class Proxy {
 	readonly #watch = new Watch(() => `${this.accepted} connections accepted, ${this.#swallowed} answers swallowed`);
 	#mode: Mode = "open";
 	accepted = 0;
+	/** What agents have sent. */
+	sent = "";
 	#swallowed = 0;
 	/** Where the server is. */
 	target: number;
@@ -80,7 +82,10 @@ export class Proxy {
 		this.#pairs.add(pair);
 		client.on("close", () => (server.destroy(), this.#pairs.delete(pair)));
 		server.on("close", () => client.destroy());
-		client.on("data", (part) => server.write(part));
+		client.on("data", (part) => {
+			this.sent += part.toString("latin1");
+			server.write(part);
+		});
 		server.on("data", (part) => this.#answer(client, part));
 		this.#flow(pair);
 	}

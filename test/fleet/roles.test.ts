@@ -1,8 +1,8 @@
 /** What the roles of sql/fleet.sql may do, tried by SQL. */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
-import { fault, fleet, MINUTE } from "../ledger/world.ts";
-import { database, type Database, SETUP } from "./database.ts";
+import { day, fault, fleet, MINUTE, tree } from "../ledger/world.ts";
+import { budgets, database, type Database } from "./database.ts";
 import { said } from "./said.ts";
 
 /** A budget of three turns and two dollars, of which a turn and half a dollar are spent and a turn is held. */
@@ -13,20 +13,6 @@ async function spent(t: TestContext): Promise<Database> {
 	await ledger.settle("spent", [fleet()], { turns: 1, cost: 500_000 });
 	await ledger.reserve("held", [fleet()], { turns: 1 }, MINUTE);
 	return base;
-}
-
-/** What an operator reads of it. */
-async function budgets(base: Database): Promise<unknown> {
-	const rows = await base.as("operator").unsafe<Record<string, unknown>[]>("SELECT * FROM pi_turn_limit.budgets()");
-	return rows.map((row) => [
-		row["account"],
-		row["meter"],
-		...["used", "held", "cap"].map((name) => numeric(row[name])),
-	]);
-}
-
-function numeric(value: unknown): number | null {
-	return value === null ? null : Number(value);
 }
 
 const SPENT = [
@@ -83,6 +69,10 @@ suite("an agent's role", () => {
 		"no id": call("settle", { accounts, amounts: { turns: 1 } }),
 		"no caps": call("join", { accounts: [{ scope: "fleet", name: "f" }] }),
 		"another scope": call("join", { accounts: [{ ...fleet(), scope: "all" }] }),
+		"a tree, which no operator could list or delete": call("join", { accounts: [tree()] }),
+		"a day, which no operator could list or delete": call("settle", { id: "x", accounts: [day()], amounts: {} }),
+		"a period that its name does not end with": call("join", { accounts: [{ ...fleet(), period: "day" }] }),
+		"another period": call("join", { accounts: [{ ...fleet(), name: "f 2026", period: "year" }] }),
 	};
 	for (const [what, query] of Object.entries(wrong)) {
 		test(`is refused ${what}, and nothing changes`, async (t) => {
@@ -196,39 +186,5 @@ suite("an operator's role", () => {
 		const agent = await base.open(t, { address: base.address("agent") });
 		await base.as("operator").unsafe("SELECT pi_turn_limit.delete_budget('f')");
 		await assert.rejects(agent.reserve("next", [fleet()], { turns: 1 }, MINUTE), fault("unjoined"));
-	});
-});
-
-suite("the set-up", () => {
-	const setUp = (base: Database) => base.sql.unsafe(SETUP);
-
-	test("can be run again and keeps every budget", async (t) => {
-		const base = await spent(t);
-		await setUp(base);
-		assert.deepEqual(await budgets(base), SPENT);
-	});
-
-	test("brings an older one up to date", async (t) => {
-		const base = await spent(t);
-		await base.sql`UPDATE pi_turn_limit.setup SET version = 0`;
-		await setUp(base);
-		await base.open(t, { address: base.address("agent") });
-	});
-
-	test("takes back rights that somebody has granted", async (t) => {
-		const base = await spent(t);
-		await base.sql`GRANT ALL ON ALL TABLES IN SCHEMA pi_turn_limit TO PUBLIC, pi_turn_limit_agent`;
-		await base.sql`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pi_turn_limit TO pi_turn_limit_agent`;
-		await setUp(base);
-		for (const query of ["DELETE FROM pi_turn_limit.account", "SELECT pi_turn_limit.reset_budget('f')"])
-			await assert.rejects(base.as("agent").unsafe(query), denied);
-	});
-
-	test("of an older version does not replace a newer one", async (t) => {
-		const base = await spent(t);
-		await base.sql`UPDATE pi_turn_limit.setup SET version = 2`;
-		await assert.rejects(setUp(base), /newer fleet\.sql/);
-		await base.sql`ROLLBACK`;
-		assert.equal((await base.sql`SELECT version FROM pi_turn_limit.setup`)[0]?.["version"], 2);
 	});
 });

@@ -115,6 +115,15 @@ export class Server {
 		return `postgres://postgres:${this.#place.password}@127.0.0.1:${this.port}/${database}`;
 	}
 
+	/** For PostgreSQL's own programs, as its owner. */
+	environment(): NodeJS.ProcessEnv {
+		const { password: PGPASSWORD } = this.#place;
+		const PATH = places()
+			.filter((place) => place !== "")
+			.join(delimiter);
+		return { ...process.env, PATH, PGHOST: "127.0.0.1", PGPORT: `${this.port}`, PGUSER: "postgres", PGPASSWORD };
+	}
+
 	async start(): Promise<void> {
 		this.#log = "";
 		const args = ["-D", join(this.#place.folder, "data"), "-p", `${this.port}`, "-c", "listen_addresses=127.0.0.1"];

@@ -53,6 +53,10 @@ suite("an address", () => {
 		"with an unknown sslmode": `${AT}?sslmode=s3cret`,
 		"whose port is too large": "postgres://ada:s3cret@db.example:65536/budgets",
 		"with a parameter that nothing reads": `${AT}?ssl_mode=verify-full`,
+		"with sslmode twice, the weak one first": `${AT}?sslmode=disable&sslmode=verify-full`,
+		"with options twice": `${AT}?options=-c%20a%3D1&options=-c%20a%3D2`,
+		"whose database would move a terminal's cursor": "postgres://ada:s3cret@db.example/b%1B%5B2J",
+		"whose database would turn the text around": "postgres://ada:s3cret@db.example/b%E2%80%AE",
 		"with a password behind it": "postgres://ada@db.example/budgets?password=s3cret",
 		"that is empty": "",
 	};

@@ -233,6 +233,15 @@ suite("two ledgers as one", () => {
 		}
 	});
 
+	test("give up opening a ledger when they are closed", async () => {
+		const open = (closing: AbortSignal): Promise<Ledger> =>
+			new Promise((_, reject) => closing.addEventListener("abort", () => reject(new LedgerError("closed", "Gone."))));
+		const both = new Ledgers(open, open, new Map());
+		const waiting = [both.join(tree()), both.join(fleet())].map((each) => assert.rejects(each, fault("closed")));
+		both.close();
+		await Promise.all(waiting);
+	});
+
 	test("open each ledger when it is first needed, once, and close what is open", async () => {
 		const opened: string[] = [];
 		const home = memory()();

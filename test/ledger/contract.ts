@@ -3,9 +3,25 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { type Ledger, MOST } from "../../src/ledger/port.ts";
 import { follows } from "./model.ts";
-import { balance, DAY, day, fault, fleet, type Make, NOON, tree, MINUTE, type Where, type World } from "./world.ts";
+import {
+	asFleet,
+	balance,
+	DAY,
+	day,
+	fault,
+	fleet,
+	type Where,
+	type Make,
+	NOON,
+	MINUTE,
+	tree as ofTree,
+	type World,
+} from "./world.ts";
 
 export function contract(name: string, make: Make, where: Where = "machine"): void {
+	const isAll = where === "machine";
+	const tree: typeof ofTree = (caps, name) => (isAll ? ofTree(caps, name) : asFleet(ofTree(caps, name)));
+
 	/** A test with two readers of one store, and their clock. */
 	const it = (what: string, work: (world: World) => Promise<void>): void => {
 		test(what, async (t) => {
@@ -14,6 +30,9 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 			await work({ ledger: await open(), other: await open(), clock });
 		});
 	};
+
+	/** For engines that keep trees and days. */
+	const itOfAll: typeof it = (what, work) => (isAll ? it(what, work) : undefined);
 
 	suite(`${name}: reserving`, () => {
 		for (const cap of [0, 1, 3]) {
@@ -42,12 +61,12 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 		});
 
 		it("holds in every account or in none", async ({ ledger }) => {
-			const inner = tree({ turns: 1 });
-			await ledger.join(inner);
+			const [inner, outer] = [tree({ turns: 1 }), tree({}, "outer")];
+			for (const account of [inner, outer]) await ledger.join(account);
 			await ledger.reserve("a", [inner], { turns: 1 }, MINUTE);
-			assert.equal((await ledger.reserve("b", [day(), inner], { turns: 1 }, MINUTE)).granted, false);
-			assert.deepEqual(await balance(ledger, day()), undefined);
-			assert.ok((await ledger.reserve("b", [day()], { turns: 1 }, MINUTE)).granted, "a refused id can come again");
+			assert.equal((await ledger.reserve("b", [outer, inner], { turns: 1 }, MINUTE)).granted, false);
+			assert.deepEqual(await balance(ledger, outer), undefined);
+			assert.ok((await ledger.reserve("b", [outer], { turns: 1 }, MINUTE)).granted, "a refused id can come again");
 		});
 
 		it("holds every meter or none", async ({ ledger }) => {
@@ -65,23 +84,34 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 			assert.equal((await ledger.reserve("b", [tree()], { turns: 1 }, MINUTE)).granted, false);
 		});
 
-		it("a refusal names the outermost account that is full, whatever order they are given in", async ({ ledger }) => {
-			const caps = { turns: 0 };
-			for (const account of [fleet(caps), tree(caps)]) await ledger.join(account);
-			for (const [accounts, outermost] of [
-				[[tree(), day(caps), fleet()], "fleet"],
-				[[tree(), day(caps)], "day"],
-				[[tree(), day()], "tree"],
-			] as const) {
-				const refusal = await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
-				assert.ok(!refusal.granted);
-				assert.equal(refusal.full.account.scope, outermost);
-				assert.deepEqual(
-					refusal.readings.map(({ account }) => account.scope),
-					accounts.map(({ scope }) => scope),
-				);
-			}
+		it("a refusal names the first account of a scope that is full", async ({ ledger }) => {
+			const accounts = ["a", "b", "c"].map((name) => tree({ turns: name === "a" ? 1 : 0 }, name));
+			for (const account of accounts) await ledger.join(account);
+			const refusal = await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
+			assert.ok(!refusal.granted);
+			assert.deepEqual(refusal.full.account, accounts[1]);
 		});
+
+		itOfAll(
+			"a refusal names the outermost account that is full, whatever order they are given in",
+			async ({ ledger }) => {
+				const caps = { turns: 0 };
+				for (const account of [fleet(caps), tree(caps)]) await ledger.join(account);
+				for (const [accounts, outermost] of [
+					[[tree(), day(caps), fleet()], "fleet"],
+					[[tree(), day(caps)], "day"],
+					[[tree(), day()], "tree"],
+				] as const) {
+					const refusal = await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
+					assert.ok(!refusal.granted);
+					assert.equal(refusal.full.account.scope, outermost);
+					assert.deepEqual(
+						refusal.readings.map(({ account }) => account.scope),
+						accounts.map(({ scope }) => scope),
+					);
+				}
+			},
+		);
 
 		it("an estimate that is too large is granted if nobody holds anything, and to one at a time", async ({
 			ledger,
@@ -269,15 +299,17 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 		});
 
 		it("a fleet or a tree that nobody has joined can neither be reserved, raised nor read", async ({ ledger }) => {
+			const known = tree({}, "known");
+			await ledger.join(known);
 			for (const account of [tree({ turns: 9 }), fleet({ turns: 9 })]) {
-				await assert.rejects(ledger.reserve("a", [day(), account], { turns: 1 }, MINUTE), fault("unjoined"));
+				await assert.rejects(ledger.reserve("a", [known, account], { turns: 1 }, MINUTE), fault("unjoined"));
 				await assert.rejects(ledger.raise("a", account, { turns: 1 }), fault("unjoined"));
 				await assert.rejects(ledger.read([account]), fault("unjoined"));
 			}
-			assert.equal(await balance(ledger, day()), undefined);
+			assert.equal(await balance(ledger, known), undefined);
 		});
 
-		it("accounts of the same name in other scopes, and of other names, are apart", async ({ ledger }) => {
+		itOfAll("accounts of the same name in other scopes, and of other names, are apart", async ({ ledger }) => {
 			const accounts = [tree(), tree({}, "u"), { ...fleet(), name: "t" }] as const;
 			for (const account of accounts) await ledger.join(account);
 			await ledger.settle("a", [accounts[0]], { turns: 1 });
@@ -289,7 +321,7 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 		});
 	});
 
-	suite(`${name}: days`, () => {
+	(isAll ? suite : none)(`${name}: days`, () => {
 		it("each reader's cap is its own, and a changed one takes effect at once", async ({ ledger, other }) => {
 			await ledger.join(day({ turns: 1 }));
 			await ledger.settle("a", [day()], { turns: 1 });
@@ -402,11 +434,18 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 			"no account": (ledger) => ledger.reserve("x", [], { turns: 1 }, MINUTE),
 			"no meter": (ledger) => ledger.reserve("x", accounts, {}, MINUTE),
 			"the same account twice": (ledger) => ledger.settle("x", [tree(), tree()], { turns: 1 }),
+		};
+		const wrongOfAll: Record<string, Misuse> = {
 			"a day twice": (ledger) => ledger.settle("x", [day(), { ...day(), date: "2026-02-03" }], { turns: 1 }),
 			"an unknown time zone of a date": (ledger) => ledger.join({ ...day({}, "Atlantis"), date: "2026-02-03" }),
 			"an unknown time zone": (ledger) => ledger.join(day({}, "Atlantis")),
 			"what is not a date": (ledger) => ledger.join({ ...day(), date: "today" }),
 			"a date that no calendar has": (ledger) => ledger.join({ ...day(), date: "2026-02-30" }),
+		};
+		const wrongOfFleets: Record<string, Misuse> = {
+			"a tree": (ledger) => ledger.join(ofTree()),
+			"a day": (ledger) => ledger.settle("x", [day()], { turns: 1 }),
+			"a tree beside a fleet": (ledger) => ledger.reserve("x", [tree(), ofTree()], { turns: 1 }, MINUTE),
 		};
 		for (const [what, misuse] of Object.entries(numbers)) {
 			it(`${what} that is not a whole number in its range is a RangeError and changes nothing`, async ({ ledger }) => {
@@ -416,7 +455,7 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 				await unchanged(ledger);
 			});
 		}
-		for (const [what, misuse] of Object.entries(wrong)) {
+		for (const [what, misuse] of Object.entries({ ...wrong, ...(isAll ? wrongOfAll : wrongOfFleets) })) {
 			it(`${what} is a RangeError and changes nothing`, async ({ ledger }) => {
 				await ledger.join(tree({ turns: 3 }));
 				await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
@@ -446,3 +485,5 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 		await follows(t, make, where);
 	});
 }
+
+function none(): void {}

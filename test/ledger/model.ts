@@ -180,10 +180,10 @@ const periods = fc.record({
 	keepsZone: fc.boolean(),
 	caps,
 });
-const days = fc.record({ scope: fc.constant("day" as const), zone: fc.constant("UTC"), caps });
+const fleets = fc.record({ scope: fc.constant("fleet" as const), name: fc.constantFrom("a", "b", "c", "d"), caps });
 const ACCOUNTS: Readonly<Record<Where, fc.Arbitrary<Account>>> = {
 	machine: fc.oneof(named, periods),
-	server: fc.oneof(named, days),
+	server: fleets,
 };
 const id = fc.integer({ min: 0, max: 9 }).map(String);
 const ttl = fc.constantFrom(1, MINUTE, LONGEST);

@@ -12,6 +12,12 @@ export const NOON = Date.UTC(2026, 1, 3, 12);
 export type Open = () => Promise<Ledger>;
 export type Make = (t: TestContext, now: () => number) => Open | Promise<Open>;
 
+/** In place of a tree, on a server. */
+export function asFleet({ caps, ...account }: Account): Account {
+	const name = "name" in account ? account.name : account.zone;
+	return { scope: "fleet", name: name && `${account.scope} ${name}`, caps };
+}
+
 export const tree = (caps: Amounts = {}, name = "t"): Account => ({ scope: "tree", name, caps });
 export const fleet = (caps: Amounts = {}) => ({ scope: "fleet", name: "f", caps }) as const satisfies Account;
 export const day = (caps: Amounts = {}, zone = "UTC") => ({ scope: "day", zone, caps }) as const satisfies Account;

@@ -161,7 +161,8 @@ describe("the root's limits", () => {
 });
 
 describe("a fleet's budget", () => {
-	const budget: Budget = { at: () => "", account: "team", caps: { turns: 9 }, daily: { turns: 5 }, zone: "UTC" };
+	const periods = { month: {}, week: {}, day: { turns: 5 } };
+	const budget: Budget = { at: () => "", account: "team", caps: { turns: 9 }, periods, zone: "UTC" };
 
 	test("sets the limits of the budget, and no other", (t) => {
 		const kept = new Kept(t, { budget: { kind: "budget", budget } });

@@ -5,9 +5,10 @@ import { setImmediate } from "node:timers/promises";
 import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../../src/ledger/memory.ts";
-import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+import { type Account, type FleetAccount, type Ledger, LedgerError } from "../../src/ledger/port.ts";
 import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
 import { Shares } from "../../src/loop/sharing/reservation.ts";
+import { fleetAccounts } from "../../src/loop/sharing/fleet-accounts.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Inside } from "../harness/inside.ts";
 import { within } from "../harness/wait.ts";
@@ -168,18 +169,18 @@ describe("Escape", () => {
 });
 
 describe("a fleet's budget", () => {
-	const budget = (caps: object, daily: object = {}): Budget => ({
+	const budget = (caps: object, periods: Partial<Budget["periods"]> = {}): Budget => ({
 		at: () => "",
 		account: "team",
 		caps,
-		daily,
+		periods: { month: {}, week: {}, day: {}, ...periods },
 		zone: "UTC",
 	});
 	const team = (caps: object): Account => ({ scope: "fleet", name: "team", caps: { ...caps } });
 	const UNLIMITED = limited({});
 
 	/** A session of the fleet, on a ledger that others use too. */
-	function fleet(caps: object, daily?: object) {
+	function fleet(caps: object, periods?: Partial<Budget["periods"]>) {
 		const books = memory()();
 		const slow = new Slow(books);
 		let opened = 0;
@@ -187,7 +188,7 @@ describe("a fleet's budget", () => {
 			opened++;
 			return Promise.resolve(slow.ledger);
 		};
-		const shares = new Shares("nowhere", there, undefined, budget(caps, daily));
+		const shares = new Shares("nowhere", there, undefined, budget(caps, periods));
 		return { books, slow, shares, opened: () => opened };
 	}
 
@@ -227,7 +228,7 @@ describe("a fleet's budget", () => {
 		["its day", 4, { budgetTurns: { used: 3, cap: 5 } }],
 	] as const) {
 		test(`shows the one with less room: ${which}`, async () => {
-			const { books, shares } = fleet({ turns: 9 }, { turns: 5 });
+			const { books, shares } = fleet({ turns: 9 }, { day: { turns: 5 } });
 			await books.join(team({ turns: 9 }));
 			await books.settle("before", [team({})], { turns: used });
 			const today = { scope: "fleet", name: nameOfToday(), caps: { turns: 5 } } as const;
@@ -240,6 +241,26 @@ describe("a fleet's budget", () => {
 
 	const nameOfToday = (): string => `team ${new Date().toISOString().slice(0, 10)}`;
 
+	test("has an account for all, and for the month, the week and the day in its zone that have caps", () => {
+		const [turns, cost] = [{ turns: 5 }, { cost: 2 }];
+		const all: FleetAccount = { scope: "fleet", name: "team", caps: turns };
+		// In Tokyo the new year has begun.
+		const now = Date.UTC(2026, 11, 31, 15);
+		const accounts = (...given: Parameters<typeof budget>) =>
+			fleetAccounts({ ...budget(...given), zone: "Asia/Tokyo" }, now);
+		assert.deepEqual(accounts({}), [{ ...all, caps: {} }]);
+		assert.deepEqual(accounts(turns), [all]);
+		assert.deepEqual(accounts({}, { week: cost }), [
+			{ scope: "fleet", name: "team 2026-W53", period: "week", caps: cost },
+		]);
+		assert.deepEqual(accounts(turns, { day: cost, week: turns, month: cost }), [
+			all,
+			{ scope: "fleet", name: "team 2027-01", period: "month", caps: cost },
+			{ scope: "fleet", name: "team 2026-W53", period: "week", caps: turns },
+			{ scope: "fleet", name: "team 2027-01-01", period: "day", caps: cost },
+		]);
+	});
+
 	test("charges a turn to the day on which room was held for it", async (t) => {
 		let now = Date.parse("2031-05-04T23:59:59Z");
 		t.mock.method(Date, "now", () => now);
@@ -249,7 +270,7 @@ describe("a fleet's budget", () => {
 			now += 2000;
 			return books;
 		};
-		const shares = new Shares("nowhere", open, undefined, budget({}, { turns: 5 }));
+		const shares = new Shares("nowhere", open, undefined, budget({}, { day: { turns: 5 } }));
 		await shares.reserve(UNLIMITED, []);
 		await shares.beginTurn(UNLIMITED);
 		await shares.settleTurn({}, UNLIMITED);

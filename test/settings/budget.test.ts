@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { inspect } from "node:util";
 import {
-	accountsOf,
 	type Budget,
 	type BudgetFound,
 	type Environment,
@@ -17,6 +16,8 @@ import {
 import { defer } from "../harness/wait.ts";
 
 const AT = "postgres://ada:s3cret@db.example/budgets";
+
+const NO_PERIODS = { month: {}, week: {}, day: {} };
 
 /** What the user's file and the environment say of the budget. */
 function read(t: TestContext, budget: unknown, env: Environment = {}, mode = 0o600): BudgetFound {
@@ -55,11 +56,11 @@ describe("a budget", () => {
 	});
 
 	test("in the user's file has an address, an account and caps as people write them", (t) => {
-		const { address, account, caps, daily, zone } = usable(
+		const { address, account, caps, periods, zone } = usable(
 			read(t, { at: AT, account: "ticket-42", maxCost: "$20", maxTurns: 100, maxTokens: "1.5M" }),
 		);
 		assert.deepEqual([address, account, zone], [AT, "ticket-42", "UTC"]);
-		assert.deepEqual([caps, daily], [{ turns: 100, cost: 20_000_000, tokens: 1_500_000 }, {}]);
+		assert.deepEqual([caps, periods], [{ turns: 100, cost: 20_000_000, tokens: 1_500_000 }, NO_PERIODS]);
 	});
 
 	test("can come from variables alone", (t) => {
@@ -68,11 +69,14 @@ describe("a budget", () => {
 			PI_TURN_LIMIT_BUDGET_ACCOUNT: "team-a",
 			PI_TURN_LIMIT_BUDGET_COST: "2.50",
 			PI_TURN_LIMIT_BUDGET_DAY_TURNS: "7",
+			PI_TURN_LIMIT_BUDGET_WEEK_COST: "$10",
+			PI_TURN_LIMIT_BUDGET_MONTH_TOKENS: "5M",
 			PI_TURN_LIMIT_BUDGET_ZONE: "Asia/Tokyo",
 		};
-		const { address, account, caps, daily, zone } = usable(read(t, undefined, env));
+		const { address, account, caps, periods, zone } = usable(read(t, undefined, env));
 		assert.deepEqual([address, account, zone], [AT, "team-a", "Asia/Tokyo"]);
-		assert.deepEqual([caps, daily], [{ cost: 2_500_000 }, { turns: 7 }]);
+		assert.deepEqual(caps, { cost: 2_500_000 });
+		assert.deepEqual(periods, { month: { tokens: 5_000_000 }, week: { cost: 10_000_000 }, day: { turns: 7 } });
 	});
 
 	test("in the file is overruled by variables, one by one", (t) => {
@@ -88,12 +92,18 @@ describe("a budget", () => {
 			]);
 	});
 
-	test("is held to the lower cap of all and of a day", (t) => {
-		const budget = usable(
-			read(t, { at: AT, account: "a", maxTurns: 9, maxCost: 2, day: { maxTurns: 3, maxTokens: 5 } }),
-		);
-		assert.deepEqual(lowestCaps(budget), { turns: 3, cost: 2_000_000, tokens: 5 });
+	test("is held to the lowest cap of all, of a month, of a week and of a day", (t) => {
+		const periods = { day: { maxTurns: 3, maxTokens: 5 }, week: { maxCost: 1 }, month: { maxTurns: 2, maxCost: 3 } };
+		const budget = usable(read(t, { at: AT, account: "a", maxTurns: 9, maxCost: 2, ...periods }));
+		assert.deepEqual(lowestCaps(budget), { turns: 2, cost: 1_000_000, tokens: 5 });
 	});
+
+	for (const period of ["day", "week", "month"]) {
+		test(`can have caps for each ${period} alone`, (t) => {
+			const { caps, periods } = usable(read(t, { at: AT, account: "a", [period]: { maxTurns: 3 } }));
+			assert.deepEqual([caps, periods], [{}, { ...NO_PERIODS, [period]: { turns: 3 } }]);
+		});
+	}
 });
 
 describe("an address", () => {
@@ -196,13 +206,21 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: AT, account: "a", day: 50 },
 			"budget.day in turn-limit.json: expected an object, got 50",
 		],
+		"a month that is a text": [
+			{ at: AT, account: "a", month: "$50" },
+			'budget.month in turn-limit.json: expected an object, got "$50"',
+		],
+		"a wrong cap of a week": [
+			{ at: AT, account: "a", week: { maxTurns: -1 } },
+			"budget.week.maxTurns in turn-limit.json: expected a whole number from 0, or unlimited, got -1",
+		],
 		"an unknown key": [
 			{ at: AT, account: "a", maxMoney: 5 },
-			'budget in turn-limit.json: expected at, account, zone, day, maxTurns, maxCost, maxTokens, got "maxMoney"',
+			'budget in turn-limit.json: expected at, account, zone, month, week, day, maxTurns, maxCost, maxTokens, got "maxMoney"',
 		],
-		"unknown keys, also of the day": [
-			{ at: AT, account: "a", maxMoney: 5, day: { maxTurns: 3, maxTime: 5 } },
-			'budget in turn-limit.json: expected at, account, zone, day, maxTurns, maxCost, maxTokens, got "maxMoney", "maxTime"',
+		"unknown keys, also of a period": [
+			{ at: AT, account: "a", maxMoney: 5, day: { maxTurns: 3, maxTime: 5 }, month: { maxCalls: 1 } },
+			'budget in turn-limit.json: expected at, account, zone, month, week, day, maxTurns, maxCost, maxTokens, got "maxMoney", "maxCalls", "maxTime"',
 		],
 	};
 	for (const [got, budget] of Object.entries({ "a string": AT, "a list": [AT], null: null, "a number": 5 })) {
@@ -224,7 +242,7 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 });
 
 describe("a budget of which only one thing is set cannot be used:", () => {
-	for (const name of ["ACCOUNT", "ZONE", "TURNS", "DAY_COST"]) {
+	for (const name of ["ACCOUNT", "ZONE", "TURNS", "DAY_COST", "WEEK_TURNS", "MONTH_TOKENS"]) {
 		test(`PI_TURN_LIMIT_BUDGET_${name}`, (t) => {
 			assert.equal(read(t, undefined, { [`PI_TURN_LIMIT_BUDGET_${name}`]: "5" }).kind, "unusable");
 		});
@@ -297,24 +315,6 @@ test("a system without modes has no file that others can read", (t) => {
 });
 
 test("a meter without a cap has no lowest one", () => {
-	const budget = { at: () => AT, account: "a", zone: "UTC", caps: { turns: 3 }, daily: {} };
+	const budget = { at: () => AT, account: "a", zone: "UTC", caps: { turns: 3 }, periods: NO_PERIODS };
 	assert.deepEqual(lowestCaps(budget), { turns: 3 });
-});
-
-describe("the accounts of a budget", () => {
-	const budget: Budget = { at: () => AT, account: "a", caps: {}, daily: {}, zone: "Asia/Tokyo" };
-	const now = Date.UTC(2026, 1, 3, 15);
-	const accounts = (more: Partial<Budget>) => accountsOf({ ...budget, ...more }, now);
-	const total = { scope: "fleet", name: "a" };
-	const today = { scope: "fleet", name: "a 2026-02-04" };
-
-	test("are the budget as a whole, the day in its zone, or both", () => {
-		assert.deepEqual(accounts({}), [{ ...total, caps: {} }]);
-		assert.deepEqual(accounts({ caps: { turns: 1 } }), [{ ...total, caps: { turns: 1 } }]);
-		assert.deepEqual(accounts({ daily: { cost: 2 } }), [{ ...today, caps: { cost: 2 } }]);
-		assert.deepEqual(accounts({ caps: { turns: 1 }, daily: { cost: 2 } }), [
-			{ ...total, caps: { turns: 1 } },
-			{ ...today, caps: { cost: 2 } },
-		]);
-	});
 });

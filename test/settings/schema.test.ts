@@ -34,7 +34,7 @@ test("schema.json is what scripts/schema.ts writes", async () => {
 });
 
 test("the schema describes every setting in words and names the defaults that are always the same", () => {
-	const ofBudget = ["at", "account", "zone", "day"].map((name) => `budget.${name}`);
+	const ofBudget = ["at", "account", "zone", "day", "week", "month"].map((name) => `budget.${name}`);
 	assert.deepEqual(Object.keys(described).sort(), ["$schema", ...KEYS, ...ofBudget].sort());
 	for (const key of KEYS) assert.match(described[key]?.description ?? "", /^[A-Z].*\.$/, key);
 	const named = Object.entries(described).filter(([, { default: value }]) => value !== undefined);

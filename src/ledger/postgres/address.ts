@@ -28,6 +28,8 @@ export interface Address {
 const FORM = /^postgres(?:ql)?:\/\/([^/?#]*)@([^/?#@]+)\/([^/?#]+)(?:\?([^#]*))?$/;
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i;
 const CONTROL = /\p{Cc}/u;
+/** A terminal obeys these. User and database are shown, or can be. */
+const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Behind the question mark. */
 const PARAMETERS = ["sslmode", "sslrootcert", "options"];
@@ -41,11 +43,12 @@ export function parseAddress(text: string): Address {
 	const user = decode(colon < 0 ? credentials : credentials.slice(0, colon));
 	const password = colon < 0 ? "" : decode(credentials.slice(colon + 1));
 	const database = decode(name);
-	if (user === "" || [user, password, database].some((part) => CONTROL.test(part))) fail(EXPECTED);
+	if (user === "" || OBEYED.test(user + database) || CONTROL.test(password)) fail(EXPECTED);
 	const parameters = new URLSearchParams(query);
-	// A misspelt sslmode must not pass for none.
-	if ([...parameters.keys()].some((name) => !PARAMETERS.includes(name)))
-		fail(`expected no parameters but ${PARAMETERS.join(", ")}`);
+	const names = [...parameters.keys()];
+	// A misspelt sslmode must not pass for none, nor a weak one hide a strong one.
+	if (names.some((name) => !PARAMETERS.includes(name))) fail(`expected no parameters but ${PARAMETERS.join(", ")}`);
+	if (new Set(names).size < names.length) fail("expected each parameter once");
 	const parsed = hosts.split(",").map(parseHost);
 	return {
 		hosts: parsed,

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, type ConnectionOptions } from "node:tls";
 import type { Sql } from "postgres";
+import { clip } from "../../core/text.ts";
 import type { Address, Host } from "./address.ts";
 import { LedgerError } from "../port.ts";
 import { checkVersion, clientMissing } from "./faults.ts";
@@ -19,13 +20,13 @@ export interface Link {
 }
 
 /** Tries one host after the other, each for its share of the time until `end`. */
-export async function link(address: Address, end: number, late: Error): Promise<Link> {
+export async function link(address: Address, end: number, late: Error, closing: AbortSignal): Promise<Link> {
 	const client = await load(address);
 	let last: unknown;
 	for (const [i, host] of address.hosts.entries()) {
 		const share = (end - performance.now()) / (address.hosts.length - i);
 		try {
-			return await linkTo(host, address, client, share, late);
+			return await linkTo(host, address, client, share, late, closing);
 		} catch (error) {
 			last = error;
 		}
@@ -41,11 +42,16 @@ async function load(address: Address): Promise<Connect> {
 	}
 }
 
-async function linkTo(...[host, address, client, ms, late]: [Host, Address, Connect, number, Error]): Promise<Link> {
+async function linkTo(
+	...[host, address, client, ms, late, closing]: [Host, Address, Connect, number, Error, AbortSignal]
+): Promise<Link> {
+	closing.throwIfAborted();
 	const socket = connect({ host: host.name, port: host.port });
 	// Each operation has a timer of its own, so the socket need not keep the process alive.
 	socket.unref();
 	let timer: NodeJS.Timeout | undefined;
+	const destroy = (): unknown => socket.destroy();
+	closing.addEventListener("abort", destroy);
 	const failed = new Promise<never>((_, reject) => {
 		timer = setTimeout(() => reject(late), ms);
 		socket.once("error", reject);
@@ -64,6 +70,7 @@ async function linkTo(...[host, address, client, ms, late]: [Host, Address, Conn
 		throw error;
 	} finally {
 		clearTimeout(timer);
+		closing.removeEventListener("abort", destroy);
 	}
 }
 
@@ -97,7 +104,7 @@ class OneSocket implements Link {
 
 	async check(address: Address): Promise<void> {
 		const query = "SELECT pi_turn_limit.version() AS version, pg_is_in_recovery() AS standby";
-		const [row] = await this.#sql.unsafe<{ version: number; standby: boolean }[]>(query);
+		const [row] = await this.#sql.unsafe<{ version: unknown; standby: unknown }[]>(query);
 		if (row?.standby !== false)
 			throw new LedgerError("read-only", `The budget at ${address.shown} is a standby, and cannot be written.`);
 		checkVersion(row.version, address);
@@ -173,6 +180,6 @@ function readCerts(path: string): Buffer {
 	try {
 		return readFileSync(path);
 	} catch {
-		throw new LedgerError("unsuited", `The budget's address: sslrootcert=${path} cannot be read.`);
+		throw new LedgerError("unsuited", `The budget's address: sslrootcert=${clip(path, 300)} cannot be read.`);
 	}
 }

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { clip } from "../../core/text.ts";
 import type { Address } from "./address.ts";
 import { type Fault, LedgerError } from "../port.ts";
 
@@ -34,6 +35,7 @@ const SERVER: Readonly<Record<string, readonly [Fault, string | Words, Omit<Fail
 	"53100": ["full", "has no room left on its disk"],
 	"53300": ["unreachable", "has no connection left (max_connections)", { passing: "busy" }],
 	"25006": ["read-only", "is a standby, and cannot be written", { passing: "busy" }],
+	"57014": ["unreachable", "has cancelled the operation", { harmless: true, passing: "busy" }],
 	"57P01": ["unreachable", "is shutting down", { passing: "busy" }],
 	"57P02": ["unreachable", "is shutting down", { passing: "busy" }],
 	"57P03": ["unreachable", "is starting or shutting down", { passing: "busy" }],
@@ -60,24 +62,35 @@ export function toFailure(error: unknown, address: Address, operation: string): 
 	if (error instanceof LedgerError) return error.kind === "unsuited" ? { error } : { error, passing: "lost" };
 	const { code, message } = error as { code?: unknown; message?: unknown };
 	const key = String(code);
+	const text = clip(String(message), 300);
 	if (key === "TL001") {
-		const account = String(message).replace(/^fleet /, "");
+		const account = text.replace(/^fleet /, "");
 		const unknown = `${shownAs(address)} has no account ${account}. An operator may have deleted it.`;
 		return { error: new LedgerError("unjoined", unknown), harmless: true };
 	}
-	if (/^22...$/.test(key)) return { error: new RangeError(String(message)), harmless: true };
+	if (/^22...$/.test(key)) return { error: new RangeError(text), harmless: true };
 	if (key === "42501" && operation === "raise") {
 		const denied = `Only an operator can raise the budget at ${address.shown}.`;
 		return { error: new LedgerError("denied", denied), harmless: true };
 	}
-	const [kind, words, more] = SERVER[key] ?? ["unreachable", `fails with the error ${nameOf(key)}`];
-	const network = NETWORK[key] ?? (isTls(key) ? `TLS fails with ${key}` : undefined);
+	const [kind, words, more] = of(SERVER, key) ?? ["unreachable", `fails with the error ${nameOf(key)}`];
+	const network = of(NETWORK, key) ?? (isTls(key) ? `TLS fails with ${key}` : undefined);
 	if (network !== undefined) {
 		const lost = `${shownAs(address)} cannot be reached: ${network}.`;
 		return { error: new LedgerError("unreachable", lost), passing: "lost" };
 	}
-	const text = typeof words === "string" ? `${shownAs(address)} ${words}.` : words(address);
-	return { error: new LedgerError(kind, text), ...more };
+	const sentence = typeof words === "string" ? `${shownAs(address)} ${words}.` : words(address);
+	return { error: new LedgerError(kind, sentence), ...more };
+}
+
+/** A server can send any code, also the name of what every object has. */
+function of<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+	return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+/** It is no server of ours, or its functions were changed. */
+export function notUnderstood(address: Address): LedgerError {
+	return new LedgerError("unsuited", `${shownAs(address)} gives an answer that has no meaning here. ${again(address)}`);
 }
 
 export function tooLate(address: Address, ms: number): LedgerError {
@@ -85,10 +98,11 @@ export function tooLate(address: Address, ms: number): LedgerError {
 }
 
 /** @throws LedgerError unless it is the version that we call. */
-export function checkVersion(version: number, address: Address): void {
+export function checkVersion(version: unknown, address: Address): void {
 	if (version === VERSION) return;
+	if (typeof version !== "number") throw notUnderstood(address);
 	const found = `has version ${version} of the set-up, expected ${VERSION}`;
-	const mend = version < VERSION ? `Run: ${command(address)}` : "Update pi-turn-limit on this machine.";
+	const mend = version < VERSION ? again(address) : "Update pi-turn-limit on this machine.";
 	throw new LedgerError("unsuited", `${shownAs(address)} ${found}. ${mend}`);
 }
 
@@ -103,7 +117,11 @@ export function clientMissing(address: Address): LedgerError {
 }
 
 function notSetUp(address: Address): string {
-	return `${shownAs(address)} is not set up. Run: ${command(address)}`;
+	return `${shownAs(address)} is not set up. ${again(address)}`;
+}
+
+function again(address: Address): string {
+	return `Run: ${command(address)}`;
 }
 
 /** The operator's command, to which the operator adds user and password. */
@@ -133,5 +151,5 @@ function nameOf(code: string): string {
 }
 
 function isTls(code: string): boolean {
-	return /^(?:ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
+	return /^(?:ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)[A-Z\d_]{0,40}$/.test(code);
 }

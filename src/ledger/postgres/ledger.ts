@@ -1,36 +1,34 @@
 /** The ledger of a fleet: a PostgreSQL database that sql/fleet.sql has set up. Its functions keep the port's rules. */
 import { setTimeout } from "node:timers/promises";
-import { locate } from "../account-key.ts";
 import { type Address, parseAddress } from "./address.ts";
 import { withHeld } from "../books.ts";
 import { checkAccounts, checkAmounts, checkId, checkTtl } from "../checks.ts";
 import { type Link, link } from "./connection.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading, type Reservation } from "../port.ts";
-import { toFailure, tooLate } from "./faults.ts";
+import { type Answer, toAnswer } from "./answer.ts";
+import { notUnderstood, toFailure, tooLate } from "./faults.ts";
 
 export interface PostgresOptions {
 	/** `postgres://user:password@host/database` */
 	readonly address: string;
 	/** How long an operation may take, in milliseconds. */
 	readonly deadline?: number;
+	/** Closes it, also while it is being opened. */
+	readonly closing?: AbortSignal;
 }
 
 /** @throws LedgerError. Later, every operation connects again if the connection was lost. */
-export async function openPostgres({ address, deadline = 5_000 }: PostgresOptions): Promise<Ledger> {
+export async function openPostgres({ address, deadline = 5_000, closing }: PostgresOptions): Promise<Ledger> {
 	const ledger = new PostgresLedger(parseAddress(address), deadline);
+	closing?.addEventListener("abort", () => ledger.close(), { once: true });
+	if (closing?.aborted) ledger.close();
 	await ledger.open();
 	return ledger;
 }
 
-interface Answer {
-	readonly readings: readonly { readonly key: string; readonly meters: Reading["meters"] }[];
-	readonly granted: boolean;
-	/** The readings are those before it. */
-	readonly isNew?: true;
-	/** Which of the accounts is full. */
-	readonly full: number;
-	readonly meters: readonly string[];
-	readonly spent: boolean;
+interface Request {
+	readonly accounts?: readonly Account[];
+	readonly [other: string]: unknown;
 }
 
 class PostgresLedger implements Ledger {
@@ -38,7 +36,7 @@ class PostgresLedger implements Ledger {
 	readonly #deadline: number;
 	#link: Promise<Link> | undefined;
 	#isOpen = false;
-	#isClosed = false;
+	readonly #closing = new AbortController();
 
 	constructor(address: Address, deadline: number) {
 		this.#address = address;
@@ -98,12 +96,15 @@ class PostgresLedger implements Ledger {
 	}
 
 	close(): void {
-		this.#isClosed = true;
+		this.#closing.abort();
 		this.#drop(this.#link);
 	}
 
-	async #call(operation: string, request: unknown): Promise<Answer> {
-		return (await this.#attempt(operation, (link) => link.call(operation, request))) as Answer;
+	async #call(operation: string, request: Request): Promise<Answer> {
+		const given = await this.#attempt(operation, (link) => link.call(operation, request));
+		const answer = toAnswer(given, request.accounts?.length ?? 0);
+		if (answer === undefined) throw notUnderstood(this.#address);
+		return answer;
 	}
 
 	/**
@@ -114,22 +115,29 @@ class PostgresLedger implements Ledger {
 		const end = performance.now() + this.#deadline;
 		const late = tooLate(this.#address, this.#deadline);
 		let reason: Error = late;
+		const closing = this.#closing.signal;
 		for (let wait = 0; ; wait = 50 + Math.random() * 200) {
-			if (this.#isClosed) throw new LedgerError("closed", `The ledger ${this.#address.shown} is closed.`);
-			const connecting = (this.#link ??= link(this.#address, end, late));
+			if (this.#isClosed()) throw new LedgerError("closed", `The ledger ${this.#address.shown} is closed.`);
+			const connecting = (this.#link ??= link(this.#address, end, late, closing));
 			let connected: Link | undefined;
 			try {
 				const working = connecting.then((link) => work((connected = link)));
-				return await before(end, late, working);
+				return await before(end, late, closing, working);
 			} catch (error) {
+				if (this.#isClosed()) continue;
 				const { error: fault, harmless, passing } = toFailure(error, this.#address, operation);
 				if (!harmless || !connected) this.#drop(connecting);
 				const isPassing = passing === "busy" || (passing === "lost" && this.#isOpen);
 				if (fault !== late) reason = fault;
 				if (!isPassing || performance.now() + wait >= end) throw reason;
-				await setTimeout(wait); // random, because agents that come back together collide again
+				// Random, because agents that come back together collide again.
+				await setTimeout(wait, undefined, { signal: closing }).catch(() => {});
 			}
 		}
+	}
+
+	#isClosed(): boolean {
+		return this.#closing.signal.aborted;
 	}
 
 	/** The next operation makes a new one. */
@@ -144,28 +152,27 @@ class PostgresLedger implements Ledger {
 
 function check(accounts: readonly Account[]): void {
 	checkAccounts(accounts);
-	for (const account of accounts) locate(account, 0); // the zone
+	const other = accounts.find(({ scope }) => scope !== "fleet");
+	if (other) throw new RangeError(`scope: expected fleet, got ${other.scope}.`);
 }
 
 function toReadings(accounts: readonly Account[], { readings }: Answer): Reading[] {
-	return accounts.map((account, i) => {
-		const { key = "", meters = {} } = readings[i] ?? {};
-		return {
-			account: account.scope === "day" ? { ...account, date: key.slice(-"YYYY-MM-DD".length) } : account,
-			meters,
-		};
-	});
+	return accounts.map((account, i) => ({ account, meters: readings[i] ?? {} }));
 }
 
-async function before<T>(end: number, late: Error, work: Promise<T>): Promise<T> {
-	const done = new AbortController();
-	const timer = setTimeout(end - performance.now(), undefined, { signal: done.signal }).then(() => {
+/** Leaves no timer behind. */
+async function before<T>(end: number, late: Error, closing: AbortSignal, work: Promise<T>): Promise<T> {
+	const over = new AbortController();
+	const stop = (): void => over.abort();
+	closing.addEventListener("abort", stop);
+	const timer = setTimeout(end - performance.now(), undefined, { signal: over.signal }).then(() => {
 		throw late;
 	});
 	try {
 		return await Promise.race([work, timer]);
 	} finally {
 		timer.catch(() => {});
-		done.abort();
+		stop();
+		closing.removeEventListener("abort", stop);
 	}
 }

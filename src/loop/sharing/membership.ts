@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
-import { accountsOf, type Budget } from "../../settings/budget.ts";
+import type { Budget } from "../../settings/budget.ts";
+import { fleetAccounts } from "./fleet-accounts.ts";
 import { capsOf, extrasOf, type Meters, periodsOf } from "./meter-accounts.ts";
 import type { Spending } from "./unsettled.ts";
 
@@ -56,7 +57,7 @@ export class Membership {
 
 	/** From the outermost to the innermost. */
 	accountsOf(meters: Meters): readonly Account[] {
-		const fleet = this.#budget === undefined ? [] : accountsOf(this.#budget, Date.now());
+		const fleet = this.#budget === undefined ? [] : fleetAccounts(this.#budget, Date.now());
 		return [...fleet, ...periodsOf(meters, this.#isInherited), ...this.#treeOf(meters)];
 	}
 

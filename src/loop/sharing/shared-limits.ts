@@ -114,9 +114,9 @@ export class SharedLimits {
 /** Opens the machine's ledger and the fleet's as one. */
 async function withFleet(openHome: () => Promise<Ledger>, budget: Budget): Promise<() => Promise<Ledger>> {
 	const { Ledgers } = await import("../../ledger/combined.ts");
-	const openFleet = async (): Promise<Ledger> => {
+	const openFleet = async (closing: AbortSignal): Promise<Ledger> => {
 		const { openPostgres } = await import("../../ledger/postgres/ledger.ts");
-		return await openPostgres({ address: budget.at() });
+		return await openPostgres({ address: budget.at(), closing });
 	};
 	const holds: HoldsThere = new Map();
 	return () => Promise.resolve(new Ledgers(openHome, openFleet, holds));

@@ -115,10 +115,32 @@ async function gone(t: TestContext): Promise<void> {
 	while (!t.signal.aborted && ((await encrypted()) as unknown[]).length > 0);
 }
 
-test("a server without TLS refuses an address that requires it", async (t) => {
-	const plain = await Server.make();
-	defer(t, () => plain.remove());
-	const without = await database(t, { at: plain.address() });
-	const at = `${without.address("agent")}?sslmode=require`;
-	await assert.rejects(without.open(t, { address: at }), said(without, "unreachable", /it offers no TLS/));
+suite("a server without TLS", () => {
+	let without: Database;
+	let proxied: Proxy;
+
+	before(async () => {
+		const plain = await Server.make();
+		defer(file, () => plain.remove());
+		without = await database(file, { at: plain.address() });
+		proxied = await Proxy.make(file, plain.port);
+	});
+
+	for (const [query, isUsed] of [
+		["", true],
+		["?sslmode=disable", true],
+		["?sslmode=prefer", true],
+		["?sslmode=require", false],
+		["?sslmode=verify-ca", false],
+		["?sslmode=verify-full", false],
+	] as const) {
+		test(`is ${isUsed ? "used" : "refused, and told no user,"} by an address with ${query || "no sslmode"}`, async (t) => {
+			proxied.sent = "";
+			const opening = without.open(t, { address: without.address("agent", proxied.port) + query });
+			if (isUsed) await (await opening).join(fleet());
+			else await assert.rejects(opening, said(without, "unreachable", /cannot be reached: it offers no TLS/));
+			const { username } = new URL(without.address("agent"));
+			assert.equal(proxied.sent.includes(username), isUsed);
+		});
+	}
 });
