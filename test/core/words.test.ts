@@ -3,7 +3,17 @@ import { describe, test } from "node:test";
 import { kindOf, METER_IDS, type PerMeter } from "../../src/core/meters.ts";
 import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
 import type { Scope } from "../../src/core/scopes.ts";
-import { clip, quote, safe } from "../../src/core/to-model.ts";
+import { clip, quote, safe } from "../../src/core/text.ts";
+import {
+	finalPass,
+	isOfFinalPass,
+	NEW_RUN,
+	pointOut,
+	refusal,
+	RELOADED,
+	RESUMED,
+	wrapUp,
+} from "../../src/core/to-model.ts";
 import { Driver, EVENTS, GATES, sum } from "./driver.ts";
 
 describe("text from outside", () => {

@@ -112,7 +112,8 @@ describe("a pi with the variable of a root that has ended, and whose tree is spe
 
 	test("is a root in a script at a terminal", async (t) => {
 		const { pi } = await afterwards(t);
-		const terminal = new Terminal(t, { ...pi, file: node, args: [cli, ...pi.args, "-p", "go"] }, {});
+		const { cwd, env } = pi;
+		const terminal = new Terminal(t, { cwd, env, file: node, args: [cli, ...pi.args, "-p", "go"] }, {});
 		assert.equal(await terminal.exit(), 53);
 		assert.equal(pi.model.requests.length, 2);
 	});
