@@ -3,7 +3,7 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { snapshot, type Snapshot } from "./core/snapshot.ts";
 import type { Limit, Policy } from "./core/limit.ts";
 import type { Max } from "./core/meters.ts";
-import type { Outcome } from "./core/outcome.ts";
+import { isBroken, type Outcome } from "./core/outcome.ts";
 import type { Pi } from "./hosts/pi/host/api.ts";
 import { initialState } from "./hosts/pi/settings/apply.ts";
 import type { Report } from "./hosts/pi/outcome/report.ts";
@@ -46,8 +46,9 @@ export interface TurnLimit {
 	/** Every meter, at any time. */
 	snapshot(): Snapshot;
 	/**
-	 * Prompts an idle session. Rejects with `LimitExceeded`, after pi has settled, if a limit ended the run, and before
-	 * it prompts if another extension guards the session, or if the session was disposed of.
+	 * Prompts an idle session. Rejects with `LimitExceeded`, after pi has settled, if a limit ended the run, with an
+	 * `Error` if the breaker itself failed, and before it prompts if another extension guards the session, or if the
+	 * session was disposed of. `onOutcome` may call it; what it gives must not be awaited in a handler of `agent_settled`.
 	 */
 	prompt: (session: Prompted, ...args: Parameters<AgentSession["prompt"]>) => Promise<Outcome>;
 }
@@ -66,37 +67,76 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	const budget = options.budget === undefined ? undefined : readOption(options.budget);
 	/** One for each loader that ran the factory. */
 	const sessions: Session[] = [];
-	let last: Report | undefined;
+	const prompts: StartedPrompt[] = [];
 
 	const extension = (pi: Pi): void => {
 		const onReport = (report: Report): void => {
-			last = report;
+			// Before `onOutcome`, which may start the next prompt.
+			prompts.find((prompt) => prompt.report === undefined)?.reported(report);
 			options.onOutcome?.(report.outcome);
 		};
 		const role = (): Role | undefined =>
 			options.parent && { isMember: true, ownsProcess: false, tree: treeOf(options.parent) };
 		sessions.push(new Session(pi, { rank: "program", places, policies, budget, grace, wrapUpMessage, onReport, role }));
 	};
-	asParent(extension, () => sessions.at(-1)?.tree);
+	asParent(extension, () => begunOf(sessions)?.tree);
 	return Object.assign(extension, {
 		snapshot: () => {
 			const { settings } = resolve(places, [], defaults(false, true));
-			const state = sessions.at(-1)?.state ?? initialState(settings, policies, false);
+			const state = begunOf(sessions)?.state ?? initialState(settings, policies, false);
 			return snapshot(grace ? { ...state, grace: readGrace(grace).value } : state);
 		},
 		prompt: async (...[prompted, ...prompt]: Parameters<TurnLimit["prompt"]>) => {
 			if (!sessions.some((session) => session.mayGuard(prompted.sessionManager)))
 				throw new Error(sessions.find(({ duty }) => duty === "unable")?.whyNot ?? NOT_GUARDED);
-			last = undefined;
-			await prompted.prompt(...prompt);
-			// TypeScript does not see that a session has set it meanwhile.
-			const report = last as Report | undefined;
+			// Pi puts off a prompt that is made while it settles a run, and would give back nothing of it.
+			for (const { report, isOver } of prompts) if (report) await isOver;
+			const report = await reportOf(prompts, () => prompted.prompt(...prompt));
 			if (report === undefined) throw new Error("The prompt started no run.");
 			const { outcome, line } = report;
 			if (outcome.kind === "exhausted" || outcome.kind === "declined") throw new LimitExceeded(outcome, line);
+			if (isBroken(outcome)) throw new Error(line, { cause: outcome });
 			return outcome;
 		},
 	});
+}
+
+/** The one that guards: a loader can run the factory without making a session. */
+function begunOf(sessions: readonly Session[]): Session | undefined {
+	return sessions.findLast(({ hasBegun }) => hasBegun);
+}
+
+/** A prompt that pi has not given back yet. */
+class StartedPrompt {
+	readonly isOver: Promise<void>;
+	#report: Report | undefined;
+
+	constructor(isOver: Promise<void>) {
+		this.isOver = isOver;
+	}
+
+	/** Of the first run that ended since. */
+	get report(): Report | undefined {
+		return this.#report;
+	}
+
+	reported(report: Report): void {
+		this.#report = report;
+	}
+}
+
+/** The report of the run that the prompt starts; undefined if it starts none. */
+async function reportOf(prompts: StartedPrompt[], start: () => Promise<void>): Promise<Report | undefined> {
+	let over = (): void => {};
+	const prompt = new StartedPrompt(new Promise((resolve) => (over = resolve)));
+	prompts.push(prompt);
+	try {
+		await start();
+		return prompt.report;
+	} finally {
+		prompts.splice(prompts.indexOf(prompt), 1);
+		over();
+	}
 }
 
 const OPTIONS: OptionTable = {

@@ -22,13 +22,25 @@ ${ACCOUNT}
 Do not call the task complete because the run is ending; say so only if it is. Ask the user something only if you truly cannot close without the answer. Then stop.`;
 }
 
+/** In the final pass only: the transcript goes on saying it. */
+const REFUSED = "every further tool call is refused";
+
 /** The instruction of the final pass. */
 export function finalPass({ meter }: Trip): string {
-	return `The budget of ${kindOf(meter).many} ${forScope(meter)} is spent; every further tool call is refused. Answer now, in text, from what you already have:
+	return `The budget of ${kindOf(meter).many} ${forScope(meter)} is spent; ${REFUSED}. Answer now, in text, from what you already have:
 ${ACCOUNT}
 
 Do not call the task complete because the budget ran out.`;
 }
+
+/** True of what the model reads in a final pass. */
+export function isOfFinalPass(text: string): boolean {
+	return text.includes(REFUSED);
+}
+
+/** With a person's prompt, where the last that the model has read of us is of a final pass. */
+export const NEW_RUN =
+	"A new run has begun, and tool calls run again. What was said above about refused tool calls was about the run before.";
 
 /** When the same call comes again and again. */
 export function pointOut({ tool }: Call, times: number): string {

@@ -26,14 +26,16 @@ function ending(t: TestContext, options: HostOptions = {}): Promise<Host> {
 
 for (const mode of ["print", "json"] as const) {
 	describe(`an extension that starts a run when a script (${mode}) ends`, () => {
-		test("gets no request past the limit, and there is one line", async (t) => {
-			const pi = await ending(t);
-			const { stderr, code } = await pi[mode]("go");
-			assert.equal(pi.model.requests.length, 3);
-			assert.match(stderr, stopped);
-			assert.equal(stderr.match(/pi-turn-limit:/g)?.length, 1);
-			assert.equal(code, 53);
-		});
+		for (const place of ["before", "after"] as const) {
+			test(`gets no request past the limit if it is loaded ${place} ours, and there is one line`, async (t) => {
+				const pi = await ending(t, { before: [], after: [], [place]: [journal] });
+				const { stderr, code } = await pi[mode]("go");
+				assert.equal(pi.model.requests.length, 3);
+				assert.match(stderr, stopped);
+				assert.equal(stderr.match(/pi-turn-limit:/g)?.length, 1);
+				assert.equal(code, 53);
+			});
+		}
 
 		test("gets the turns that are left", async (t) => {
 			const model = (_request: Request, n: number): Reply => (n === 1 ? text("done") : works(_request, n));

@@ -88,7 +88,8 @@ test("`pi -p --resume` is no subagent, though the list of sessions has made pi's
 	await pi.print("the first prompt");
 	const before = pi.model.requests.length;
 	Object.assign(pi.env, { PI_MAX_TURNS: "3" });
-	const tui = new Terminal(t, { ...pi, file: node, args: [cli, ...pi.args, "-p", "--resume", "go on"] }, {});
+	const { cwd, env } = pi;
+	const tui = new Terminal(t, { cwd, env, file: node, args: [cli, ...pi.args, "-p", "--resume", "go on"] }, {});
 	await tui.shows("the first prompt");
 	tui.press("enter");
 	assert.equal(await tui.exit(), 53);

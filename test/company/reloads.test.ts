@@ -1,8 +1,12 @@
 /** Another extension reloads pi in the middle of a run, or at its end. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { type Host, host, mark, outcomes, type Reply, type Request, spy, text } from "../harness/index.ts";
+import { held, type Host, host, mark, outcomes, type Reply, type Request, root, spy, text } from "../harness/index.ts";
+import { defer } from "../harness/wait.ts";
 
 /** `/arm` lets the next event that RELOAD_IN names reload pi; AWAITS=1: it waits for that. Says when pi has reloaded. */
 function reloads(pi: ExtensionAPI): void {
@@ -81,4 +85,48 @@ test("a slash command that a person enters after a stop, and that reloads pi bef
 	await pi.model.arrival(4);
 	await tui.shows("→ Continue");
 	assert.equal(pi.model.requests.length, 4);
+});
+
+describe("a reload in mid-run whose new copy of the extension cannot be loaded", () => {
+	/** A limit of 1 and a run of 3 turns, of which the last is held: pi reloads in the first. */
+	async function unguarded(t: TestContext) {
+		const late = held(text("done"));
+		const model = (_request: Request, n: number): Reply => (n === 3 ? late : mark());
+		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+		defer(t, () => rmSync(folder, { recursive: true }));
+		const copy = join(folder, "copy.ts");
+		writeFileSync(copy, `export { default } from ${JSON.stringify(join(root, "src/hosts/pi/extension.ts"))};`);
+		const breaks = (pi: ExtensionAPI): void => {
+			const { writeFileSync } = process.getBuiltinModule("node:fs");
+			pi.on("turn_start", () => writeFileSync(process.env["COPY"] ?? "", "export default ("));
+		};
+		const env = { PI_MAX_TURNS: "1", RELOAD_IN: "turn_start", COPY: copy };
+		return { pi: await host(t, { model, env, extension: false, fresh: true, before: [copy, breaks, reloads] }), late };
+	}
+
+	const LINE = "and this one was not loaded again: nothing limits the run.";
+
+	test("is told to the person", async (t) => {
+		const { pi, late } = await unguarded(t);
+		const rpc = await pi.rpc();
+		await rpc.prompt("/arm");
+		await rpc.prompt("go");
+		await rpc.until("the notification", () => rpc.notifications.some(({ message }) => message.endsWith(LINE)));
+		late.release();
+		await rpc.settled();
+		assert.deepEqual([pi.model.requests.length, rpc.questions.length], [3, 0]);
+	});
+
+	test("is told on standard error", async (t) => {
+		const { pi, late } = await unguarded(t);
+		const script = pi.start("-p", "/arm", "go");
+		script.child.stderr?.on("data", () => {
+			if (script.stderr.includes(LINE)) late.release();
+		});
+		const { stderr } = await script.ended();
+		assert.match(
+			stderr,
+			/^pi-turn-limit: pi has reloaded its extensions in the middle of a run, .* nothing limits the run\.$/m,
+		);
+	});
 });

@@ -4,7 +4,16 @@ import { kindOf, METER_IDS, type PerMeter } from "../../src/core/meters.ts";
 import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
 import type { Scope } from "../../src/core/scopes.ts";
 import { clip, quote, safe } from "../../src/core/text.ts";
-import { finalPass, pointOut, refusal, RELOADED, RESUMED, wrapUp } from "../../src/core/to-model.ts";
+import {
+	finalPass,
+	isOfFinalPass,
+	NEW_RUN,
+	pointOut,
+	refusal,
+	RELOADED,
+	RESUMED,
+	wrapUp,
+} from "../../src/core/to-model.ts";
 import { Driver, EVENTS, GATES, sum } from "./driver.ts";
 
 describe("text from outside", () => {
@@ -73,6 +82,16 @@ Do not call the task complete because the run is ending; say so only if it is. A
 - partial findings that whoever reads this should know.
 
 Do not call the task complete because the budget ran out.`,
+		);
+	});
+
+	test("what the model reads in a final pass can be told from what it reads before and after", () => {
+		const trip = { meter: "turns", limit: 5 } as const;
+		const read = [finalPass(trip), wrapUp("turns", 2), RESUMED, NEW_RUN];
+		assert.deepEqual(read.map(isOfFinalPass), [true, false, false, false]);
+		assert.equal(
+			NEW_RUN,
+			"A new run has begun, and tool calls run again. What was said above about refused tool calls was about the run before.",
 		);
 	});
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { endless, held, reloader, text } from "../harness/index.ts";
@@ -23,14 +24,33 @@ test("pi.events runs handlers at once, those of other extensions too", async (t)
 	assert.deepEqual(await said(t, [knocks, answers]), ["false", "false"]);
 });
 
-test("pi has a theme when its session starts, but not yet when it loads extensions", async (t) => {
-	const looks = (pi: ExtensionAPI): void => {
-		const theme = Symbol.for("@earendil-works/pi-coding-agent:theme");
-		const look = (): void => console.error(theme in globalThis);
-		look();
-		pi.on("session_start", look);
-	};
-	assert.deepEqual(await said(t, looks), ["false", "true"]);
+/** Says when it is loaded and when its session starts whether there is a theme, and then whether it is another one. */
+function looks(pi: ExtensionAPI): void {
+	const key = Symbol.for("@earendil-works/pi-coding-agent:theme");
+	const slot = globalThis as { [key]?: unknown };
+	const loaded = slot[key];
+	const line = (): string => `${loaded !== undefined} ${slot[key] !== undefined && slot[key] !== loaded}`;
+	pi.on("session_start", (_event, { ui }) => (console.error(line()), ui.notify(line())));
+}
+
+const themeMaker = join(import.meta.dirname, "../company/theme-maker.ts");
+
+for (const [others, wasThere] of [
+	[[], false],
+	[[themeMaker], true],
+] as const) {
+	test(`pi makes a theme between loading extensions and starting its session, ${wasThere ? "also if there is one" : "and not before"}`, async (t) => {
+		const line = `${wasThere} true`;
+		assert.deepEqual(await said(t, [...others, looks]), [line]);
+		const pi = await bare(t, [...others, looks]);
+		assert.match((await pi.json("go")).stderr, new RegExp(`^${line}$`, "m"));
+		assert.equal((await pi.rpc()).notifications[0]?.message, line);
+	});
+}
+
+test("pi makes no theme for a session that an extension opens in its process", async (t) => {
+	const opens = join(import.meta.dirname, "opens-session.ts");
+	assert.deepEqual(await said(t, opens), ["true false"]);
 });
 
 test("a reload in the middle of a run makes a new instance, which sees the rest of the run without an agent_start", async (t) => {

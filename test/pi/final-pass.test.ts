@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { finalPass, wrapUp } from "../../src/core/to-model.ts";
+import { finalPass, NEW_RUN, wrapUp } from "../../src/core/to-model.ts";
 import {
 	calls,
 	endless,
@@ -274,7 +274,7 @@ test("an answer that was given stays one when the user has more messages queued 
 	assert.equal(pi.model.requests.length, 5);
 	assert.deepEqual(ends(pi), [["synthesized", "turns"]]);
 	await rpc.run("again");
-	assert.deepEqual(pi.model.requests.at(-1)?.texts("user").slice(2).sort(), ["again", "one", "two"]);
+	assert.deepEqual(pi.model.requests.at(-1)?.texts("user").slice(2).sort(), [NEW_RUN, "again", "one", "two"]);
 });
 
 test("/turn-limit wrap-up in the final pass says that the run is ending already", async (t) => {

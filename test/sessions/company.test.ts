@@ -9,6 +9,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
 import installed from "../../src/hosts/pi/extension.ts";
 import { shared } from "../../src/hosts/pi/host/process.ts";
+import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { calls, endless, fail, held, type Reply, text, thinks, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
@@ -533,6 +534,32 @@ describe("a subagent", () => {
 			test(`has none if that is wrong: ${Object.entries(wrong).join()}`, async (t) => {
 				const { pi } = await announced(t, (at) => JSON.stringify({ ...tree, at, ...wrong }));
 				assert.deepEqual([isMember(pi), pi.model.requests.length], [true, 3]);
+			});
+		}
+
+		for (const [minutes, mode, expected] of [
+			[59, "print", true],
+			[59, "json", true],
+			[-59, "print", true],
+			[61, "print", false],
+			[-61, "print", false],
+			[59, "rpc", false],
+		] as const) {
+			test(`whose agents are gone, and that was used ${minutes} minutes ago, ${expected ? "joins it" : "is a root"} in ${mode} mode`, async (t) => {
+				const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+				defer(t, () => rmSync(folder, { recursive: true, force: true }));
+				const at = join(folder, "ledger");
+				const ledger = await openSqlite({ directory: at, within: folder, now: () => Date.now() - minutes * 60_000 });
+				await ledger.join({ scope: "tree", name: "known", caps: {} });
+				ledger.close();
+				const gone = parent({ pid: 4_190_000, start: "1" }).PI_TURN_LIMIT_ROOT;
+				const value = `${gone} ${JSON.stringify({ ...tree, name: "known", at })}`;
+				const { pi } = await child(t, { PI_TURN_LIMIT_ROOT: value }, { mode });
+				assert.equal(isMember(pi), expected);
+				const { name } = JSON.parse(/ (.*)/.exec(process.env["PI_TURN_LIMIT_ROOT"] ?? "")?.[1] ?? "{}") as {
+					name?: string;
+				};
+				assert.equal(name, expected ? "known" : undefined);
 			});
 		}
 

@@ -30,6 +30,9 @@ import { callText, type Tool } from "./ui/call-text.ts";
 import { Display } from "./ui/notices.ts";
 import { ask } from "./ui/question.ts";
 
+const NOT_RELOADED =
+	"pi has reloaded its extensions in the middle of a run, and this one was not loaded again: nothing limits the run.";
+
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
 /** The part of a session that the next instance takes over when pi reloads its extensions. */
@@ -302,7 +305,7 @@ export class Session implements Subscriber, Course {
 	}
 
 	/** What still reaches this instance waits for the next one. */
-	leave({ sessionManager }: Context): void {
+	leave({ sessionManager, hasUI, ui }: Context): void {
 		// Two reloads at once end us twice.
 		if (this.hasLeft) return;
 		release(sessionManager);
@@ -323,7 +326,9 @@ export class Session implements Subscriber, Course {
 		};
 		const isRunning = phase.name !== "idle";
 		const done = (): void => this.#driver.closeQuestion();
-		this.#handover.leave(sessionManager.getSessionId(), this.rank, heritage, isRunning, done);
+		// The context is dead by then; what it has shown things with is not.
+		const missed = (): void => this.#display.say(NOT_RELOADED, "error", { ...DISPOSED, hasUI, ui });
+		this.#handover.leave(sessionManager.getSessionId(), this.rank, heritage, isRunning, { done, missed });
 	}
 
 	#takeOver({ shares, turn, reports, prompt, messages }: Heritage): void {

@@ -1,7 +1,7 @@
 /** Pi's events, translated: a method per event. */
 import type { TurnEndEventResult } from "@earendil-works/pi-coding-agent";
 import { isClosed, isRetrying } from "../../../core/state.ts";
-import { refusal, RELOADED } from "../../../core/to-model.ts";
+import { NEW_RUN, refusal, RELOADED } from "../../../core/to-model.ts";
 import { readGrace } from "../../../settings/supplied.ts";
 import { chargeOf } from "../host/usage.ts";
 import {
@@ -10,6 +10,7 @@ import {
 	DISPOSED,
 	finalTextIn,
 	goesOn,
+	isFinalPassLast,
 	isInSight,
 	isRefusal,
 	orDisposed,
@@ -122,7 +123,10 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			course.beginTurn();
 			if (driver.state.phase.name === "idle") {
 				if (prompts.takeSlashCommand()) await driver.step({ type: "prompted" }, ctx);
-				if (driver.state.phase.prompted) reports.forgetAnswer();
+				if (driver.state.phase.prompted) {
+					reports.forgetAnswer();
+					if (isFinalPassLast(ctx)) outbox.post(NEW_RUN);
+				}
 				await course.beforeRun(ctx);
 				driver.beginRun();
 			}

@@ -26,7 +26,7 @@ import type {
 	UIPromptStartEvent,
 } from "@earendil-works/pi-coding-agent";
 import { PREFIX } from "../../../core/outcome.ts";
-import { NOT_RUN } from "../../../core/to-model.ts";
+import { isOfFinalPass, NOT_RUN } from "../../../core/to-model.ts";
 
 export type Pi = Pick<
 	ExtensionAPI,
@@ -146,6 +146,11 @@ export function isInSight({ compactionEntry }: SessionCompactEvent, { sessionMan
 	const branch = sessionManager.getBranch();
 	const kept = branch.findIndex(({ id }) => id === compactionEntry.firstKeptEntryId);
 	return kept >= 0 && branch.slice(kept).some(isOurs);
+}
+
+/** True if the last that the model has read of us told it that tool calls are refused, in a final pass that is over. */
+export function isFinalPassLast({ sessionManager }: Context): boolean {
+	return isOfFinalPass(JSON.stringify(sessionManager.getBranch().findLast(isOurs) ?? ""));
 }
 
 function isOurs(entry: SessionEntry): boolean {

@@ -29,6 +29,9 @@ const PATIENCE_MS = 10_000;
 /** How long to wait once pi is loading a successor. Bounded, because another extension can delay it until the run ends. */
 const HEIR_PATIENCE_MS = 60_000;
 
+/** After so long without a copy that is being loaded, a run goes on without a limit, and somebody has to know. */
+const MISSED_AFTER_MS = 2_000;
+
 export class Handover<H extends object> {
 	#successor: Promise<Successor | undefined> | undefined;
 
@@ -37,10 +40,21 @@ export class Handover<H extends object> {
 		return this.#successor !== undefined;
 	}
 
-	/** Leaves it to the next instance. `isRunning`: a run waits for it. `done` is called when it takes over, or does not come. */
-	leave(sessionId: string, rank: Rank, heritage: H, isRunning: boolean, done: () => void): void {
+	/**
+	 * Leaves it to the next instance. `isRunning`: a run waits for it. `done` is called when it takes over, or does not
+	 * come; `missed` if pi seems to load none in the middle of a run.
+	 */
+	leave(
+		sessionId: string,
+		rank: Rank,
+		heritage: H,
+		isRunning: boolean,
+		{ done, missed }: { done: () => void; missed: () => void },
+	): void {
 		this.#successor = new Promise((resolve) => {
+			const missing = isRunning ? setTimeout(missed, MISSED_AFTER_MS).unref() : undefined;
 			const succeed = (successor: Successor | undefined): void => {
+				clearTimeout(missing);
 				clearTimeout(waiting);
 				done();
 				resolve(successor);
@@ -55,7 +69,11 @@ export class Handover<H extends object> {
 				waiting = setTimeout(giveUp, ms);
 				if (!isRunning) waiting.unref();
 			};
-			const legacy: Legacy<H> = { ...heritage, rank, succeed, expectHeir: () => wait(HEIR_PATIENCE_MS) };
+			const expectHeir = (): void => {
+				clearTimeout(missing);
+				wait(HEIR_PATIENCE_MS);
+			};
+			const legacy: Legacy<H> = { ...heritage, rank, succeed, expectHeir };
 			legacies.set(sessionId, legacy);
 			wait(PATIENCE_MS);
 		});
