@@ -6,7 +6,7 @@ import type { Balances, Event } from "../../core/protocol.ts";
 import { isPeriodAccount } from "../../ledger/account-key.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
-import { balancesOf, fullMeter, type Meters, withinMost } from "./meter-accounts.ts";
+import { balancesOf, endsOf, fullMeter, type Meters, type PeriodEnd, withinMost } from "./meter-accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
 import { Purse, type Spending } from "./unsettled.ts";
@@ -19,6 +19,12 @@ const RENEWAL = 20_000;
 const PATIENCE = 0.2;
 
 const INTERRUPTED: Event = { type: "interrupted" };
+
+/** What the ledger says beside the balances. */
+export interface Shared {
+	readonly agents: Agents | undefined;
+	readonly ends: readonly PeriodEnd[];
+}
 
 export class Shares {
 	readonly at: string;
@@ -176,19 +182,16 @@ export class Shares {
 	}
 
 	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
-	async read(
-		meters: Meters,
-		isAsked: boolean,
-	): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
+	async read(meters: Meters, isAsked: boolean): Promise<Shared & { readonly balances: Balances }> {
 		const isRead = (account: Account): boolean =>
 			this.#membership.isKnown(account) || (isAsked && account.scope === "fleet");
 		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
-		if (accounts().length === 0) return { balances: {}, agents: undefined };
+		if (accounts().length === 0) return { balances: {}, agents: undefined, ends: [] };
 		try {
 			const ledger = await this.#purse.ready();
 			await this.#membership.keep(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
-			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings) };
+			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings), ends: endsOf(readings) };
 		} catch (error) {
 			this.#purse.lose(error);
 			throw error;

@@ -8,9 +8,8 @@ import type { Amounts, Ledger } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
-import type { Agents } from "./membership.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { Shares } from "./reservation.ts";
+import type { Shared, Shares } from "./reservation.ts";
 import type { Tree } from "./tree-variable.ts";
 
 /** The place of one agent among those that share. */
@@ -79,7 +78,7 @@ export class SharedLimits {
 	}
 
 	/** @throws LedgerError */
-	async read(meters: Meters, isAsked: boolean): Promise<{ balances: Balances; agents: Agents | undefined }> {
+	async read(meters: Meters, isAsked: boolean): Promise<Shared & { readonly balances: Balances }> {
 		return await (await this.#opened()).read(meters, isAsked);
 	}
 
