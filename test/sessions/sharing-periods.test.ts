@@ -1,6 +1,8 @@
 /** Limits of a week and a month, in sessions of pi in this process. */
 import assert from "node:assert/strict";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { describe, test, type TestContext } from "node:test";
+import installed from "../../src/hosts/pi/extension.ts";
 import { periodText } from "../../src/hosts/pi/command/period-text.ts";
 import { perMeter } from "../../src/core/meters.ts";
 import type { Inside } from "../harness/inside.ts";
@@ -125,24 +127,33 @@ describe("a week and a month", () => {
 		assert.equal(pi.model.requests.length, 3);
 	});
 
-	test("a subagent in another zone spends of the month of its root, and goes on in its zone", async (t) => {
+	test("a subagent in another zone spends of the month of its root, and begins the next one in its zone", async (t) => {
 		zone(t, "America/New_York");
 		const set = clock(t, "2026-12-01T04:00:00Z");
 		const limits = { month: { maxTurns: 4 } };
-		let child: Inside | undefined;
-		const model = async (_request: unknown, n: number) => {
-			if (n > 1) return text("done");
+		const children: Inside[] = [];
+		const child = async (): Promise<void> => {
 			process.env["TZ"] = "Asia/Tokyo";
-			child = await member(t, { limits, env: { PI_CODING_AGENT_DIR: pi.folder } });
-			await child.run("go");
-			set("2026-12-01T05:00:00Z");
-			await child.run("go on");
-			return noop;
+			const agent = await member(t, { limits, env: { PI_CODING_AGENT_DIR: pi.folder } });
+			children.push(agent);
+			await agent.run("go");
+			process.env["TZ"] = "America/New_York";
 		};
-		const pi: Inside = await sharing(t, { limits, model });
+		const starts = (extension: ExtensionAPI): void => {
+			extension.on("tool_call", async () => {
+				if (children.length > 0) return;
+				await child();
+				set("2026-12-01T05:00:00Z");
+				await child();
+			});
+		};
+		const pi: Inside = await sharing(t, { limits, extensions: [installed, starts], person: () => false });
 		await pi.run("go");
-		assert.equal(child?.model.requests.length, 3 + 4);
-		process.env["TZ"] = "America/New_York";
+		assert.deepEqual(
+			children.map(({ model }) => model.requests.length),
+			[3, 4],
+		);
+		assert.equal(pi.model.requests.length, 1, "the next month is the child's, too, and spent");
 		assert.match((await say(pi)).join("\n"), /^This month: 0 turns left, until Fri 1 Jan 00:00\.$/m);
 	});
 });
@@ -158,8 +169,8 @@ describe("/turn-limit", () => {
 		assert.deepEqual(
 			lines.filter((line) => /^(Today|This)/.test(line)),
 			[
-				"This month: 88 turns, $200.00 left, until Tue 1 Dec 00:00.",
-				"This week: $5.00 left, until Mon 23 Nov 00:00.",
+				"This month: 88 turns, $199.98 left, until Tue 1 Dec 00:00.",
+				"This week: $4.98 left, until Mon 23 Nov 00:00.",
 				"Today: 7 turns left, until Thu 19 Nov 00:00.",
 			],
 		);

@@ -39,10 +39,16 @@ export class Shares {
 	#renewing: NodeJS.Timeout | undefined;
 
 	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
-	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined, budget?: Budget) {
+	constructor(
+		at: string,
+		open: () => Promise<Ledger>,
+		tree: string | undefined,
+		budget?: Budget,
+		isMember = tree !== undefined,
+	) {
 		this.at = at;
 		this.#purse = new Purse(open);
-		this.#membership = new Membership(tree, budget);
+		this.#membership = new Membership(tree, budget, isMember);
 	}
 
 	/** The tree in which this session counts, if it has one. */

@@ -18,6 +18,8 @@ export interface Sharing {
 	readonly at: string;
 	/** The name of the root's tree, in a member. */
 	readonly tree?: string | undefined;
+	/** An agent has started this one. */
+	readonly isMember?: boolean;
 	/** The fleet's. */
 	readonly budget?: Budget | undefined;
 }
@@ -36,14 +38,14 @@ export class SharedLimits {
 	/** Imported only here, because an agent alone needs none of it. */
 	async #opened(): Promise<Shares> {
 		const { Shares } = await import("./reservation.ts");
-		const { at, tree, budget } = this.#sharing();
+		const { at, tree, budget, isMember } = this.#sharing();
 		const openHome = async (): Promise<Ledger> => {
 			const { openSqlite } = await import("../../ledger/sqlite/ledger.ts");
 			mkdirSync(dirname(at), { recursive: true });
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
 		const open = budget === undefined ? openHome : await withFleet(openHome, budget);
-		return (this.#reservation ??= new Shares(at, open, tree, budget));
+		return (this.#reservation ??= new Shares(at, open, tree, budget, isMember));
 	}
 
 	/** Holds room for the next turn; gives what came of it. */
