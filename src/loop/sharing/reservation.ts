@@ -15,8 +15,9 @@ import { Purse, type Spending } from "./unsettled.ts";
 const LEASE = 60_000;
 const RENEWAL = 20_000;
 
-/** Seconds between two tries while others hold what is left. */
+/** Seconds between the first two tries while others hold what is left, twice as long each time, and the longest. */
 const PATIENCE = 0.2;
+const LONGEST_WAIT = 3;
 
 const INTERRUPTED: Event = { type: "interrupted" };
 
@@ -101,7 +102,7 @@ export class Shares {
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 			const accounts = await this.#membership.join(ledger, meters, LEASE);
 			if (this.#turn?.id === id) this.#turn = { ...this.#turn, accounts };
-			for (;;) {
+			for (let wait = PATIENCE; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
 				const amounts = { ...this.#dearest, turns: 1 };
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
 				if (made.granted) {
@@ -114,7 +115,7 @@ export class Shares {
 					const balances = balancesOf(made.readings);
 					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
 				}
-				await pause(PATIENCE * (0.5 + Math.random()), signals);
+				await pause(wait * (0.5 + Math.random()), signals);
 				if (isAborted()) return INTERRUPTED;
 			}
 		} catch (error) {
