@@ -176,7 +176,7 @@ const WIDER = ["turns", "cost", "tokens"] as const;
 
 export type MeterId = RunMeterId | `${WiderScopeName}${Capitalize<(typeof WIDER)[number]>}`;
 
-/** The most that a ledger takes as one limit or one grant. */
+/** The most that a ledger takes as one limit or one grant. A larger budget of a fleet is refused. */
 const LEDGER_MOST = 1e12;
 
 function over(scope: WiderScope, of: RunMeterId): Row {
@@ -188,7 +188,7 @@ function over(scope: WiderScope, of: RunMeterId): Row {
 		...row,
 		scope,
 		of,
-		unit: countedIn === "breaker" ? row.unit : atMost(row.unit, LEDGER_MOST),
+		unit: countedIn === "machine" ? atMost(row.unit, LEDGER_MOST) : row.unit,
 		default: "unlimited",
 		title: `${whose} ${row.title.toLowerCase()}`,
 		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isShared, kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { isShared, kindOf, METER_IDS, type MeterId, scopeOf } from "../../src/core/meters.ts";
 import { line } from "../../src/core/outcome.ts";
 import { type Scope, SCOPES as ROWS, WIDER_SCOPES } from "../../src/core/scopes.ts";
 import { MOST } from "../../src/ledger/port.ts";
@@ -26,11 +26,15 @@ for (const scope of WIDER_SCOPES) {
 	});
 }
 
-test("a limit or a grant of what is shared is at most what a ledger takes, of what is not as much as one likes", () => {
+test("a limit or a grant of what this machine shares is at most what its ledger takes", () => {
 	const { MAX_SAFE_INTEGER: huge } = Number;
 	for (const id of over(...WIDER_SCOPES).filter((id) => kindOf(id).of !== "cost")) {
 		const { read } = kindOf(id).unit;
-		assert.deepEqual([read(huge), read(3), read("x")], [isShared(id) ? MOST : huge, 3, undefined], id);
+		assert.deepEqual(
+			[read(huge), read(3), read("x")],
+			[scopeOf(id).countedIn === "machine" ? MOST : huge, 3, undefined],
+			id,
+		);
 	}
 	assert.equal(kindOf("dayCost").unit.read("$999999999"), MOST);
 });
