@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-=======
 import { LONGEST, WEEK } from "../../src/ledger/checks.ts";
-import { contract } from "./contract.ts";
->>>>>>> 937aac5 (Let a member keep the zone of the period that ran last)
 import { memory } from "../../src/ledger/memory.ts";
 import { contract } from "./contract.ts";
 import { periods } from "./periods.ts";
