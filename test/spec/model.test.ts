@@ -61,24 +61,20 @@ test("a call of an exempt tool beside a run that is barred joins no row, which c
 });
 
 test("so do a message that is lost in the final pass, and a session that ends while its ledger is asked about", () => {
-	const inFinalPass = new Sides(false, false);
-	for (const input of [
+	new Send([
 		{ type: "limit_set", meter: "turns", max: 1 },
 		{ type: "policy_set", meter: "turns", policy: "synthesize" },
 		{ type: "turn_requested" },
 		{ type: "turn_ended", goesOn: true },
 		{ type: "turn_requested" },
 		{ type: "message_lost" },
-	] as const)
-		inFinalPass.send(input);
-	const asking = new Sides(true, false);
-	for (const input of [
+	]).run({}, new Sides(false, false));
+	new Send([
 		{ type: "limit_set", meter: "dayTurns", max: 9 },
 		{ type: "turn_requested" },
 		{ type: "unreachable", message: "locked" },
 		{ type: "shut_down" },
-	] as const)
-		asking.send(input);
+	]).run({}, new Sides(true, false));
 });
 
 test("in doing so every rule of the spec takes effect", async () => {
