@@ -1,6 +1,6 @@
 /** The table of meters. A new meter is a row here and, for an amount, the line in `pi/charges.ts` that charges it. */
 import { type Scope, type ScopeKind, SCOPES, WIDER_SCOPES, type WiderScope, type WiderScopeName } from "./scopes.ts";
-import { COUNT, DOLLARS, SECONDS, TOKENS, type Unit } from "./unit.ts";
+import { atMost, COUNT, DOLLARS, SECONDS, TOKENS, type Unit } from "./unit.ts";
 
 /** The moment before a turn or a tool call at which meters are checked. */
 export type Gate = "turn" | "call";
@@ -176,15 +176,19 @@ const WIDER = ["turns", "cost", "tokens"] as const;
 
 export type MeterId = RunMeterId | `${WiderScopeName}${Capitalize<(typeof WIDER)[number]>}`;
 
+/** The most that a ledger takes as one limit or one grant. A larger budget of a fleet is refused. */
+const LEDGER_MOST = 1e12;
+
 function over(scope: WiderScope, of: RunMeterId): Row {
 	const row: MeterKind = ROUND[of];
 	const word = row.word || "turns";
-	const { name, about } = SCOPES[scope];
+	const { name, about, countedIn } = SCOPES[scope];
 	const whose = capital(name);
 	return {
 		...row,
 		scope,
 		of,
+		unit: countedIn === "machine" ? atMost(row.unit, LEDGER_MOST) : row.unit,
 		default: "unlimited",
 		title: `${whose} ${row.title.toLowerCase()}`,
 		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,

@@ -13,6 +13,15 @@ export interface Unit {
 	readonly schema: readonly object[];
 }
 
+/** The unit, for amounts of which nothing counts more than `most`. */
+export function atMost(unit: Unit, most: number): Unit {
+	const read: Unit["read"] = (value) => {
+		const counted = unit.read(value);
+		return counted === undefined ? undefined : Math.min(counted, most);
+	};
+	return { ...unit, read };
+}
+
 /** Whole and not negative: what a limit, a grace and a count can be. */
 export function isCount(value: unknown): value is number {
 	return Number.isSafeInteger(value) && (value as number) >= 0;

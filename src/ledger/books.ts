@@ -1,5 +1,5 @@
 /** The port's rules, over any store whose rows can be read and changed in one transaction. */
-import { checkAccounts, checkAmounts, checkId, checkTtl, LONGEST } from "./checks.ts";
+import { checkAccounts, checkAmounts, checkId, checkTtl } from "./checks.ts";
 import { type Begun, isPeriodAccount, locate, locateAll, type Located } from "./account-key.ts";
 import { PERIODS } from "./calendar.ts";
 import {
@@ -50,9 +50,12 @@ export interface Store {
 
 export class Books implements Ledger {
 	readonly #store: Store;
+	readonly #longest: number;
 
-	constructor(store: Store) {
+	/** `longest`: how long a lease may be, in milliseconds. */
+	constructor(store: Store, longest: number) {
 		this.#store = store;
+		this.#longest = longest;
 	}
 
 	async join(account: Account): Promise<Reading> {
@@ -69,17 +72,17 @@ export class Books implements Ledger {
 		checkId(id);
 		checkAccounts(accounts);
 		checkAmounts("amounts", amounts);
-		checkTtl(ttl);
+		checkTtl(ttl, this.#longest);
 		if (accounts.length === 0 || Object.keys(amounts).length === 0)
 			throw new RangeError("reserve: expected at least one account and one meter.");
 		return this.#store.transact("write", (rows, now): Reservation => {
 			const held = rows.heldIn(id);
 			const located = locateAll(accounts, now, rows, held);
-			// After the clock has gone back a hold would outlive its dead holder by as much.
-			for (const { key } of located) rows.shorten(key, now + LONGEST);
 			const readings = located.map((each) => readJoined(rows, each, now));
 			if (held.length > 0) return { granted: true, readings };
 			if (rows.isDone(id)) throw new RangeError(`reserve: the id ${JSON.stringify(id)} has been settled.`);
+			// After the clock has gone back a hold would outlive its dead holder by as much.
+			for (const { key } of located) rows.shorten(key, now + this.#longest);
 			const refusal = refuse(readings, amounts);
 			if (refusal) return refusal;
 			for (const each of located) {
@@ -111,7 +114,7 @@ export class Books implements Ledger {
 
 	async renew(ids: readonly string[], ttl: number): Promise<void> {
 		ids.forEach(checkId);
-		checkTtl(ttl);
+		checkTtl(ttl, this.#longest);
 		if (ids.length === 0) return;
 		await this.#store.transact("write", (rows, now) => {
 			for (const id of ids) rows.prolong(id, now + ttl);

@@ -3,7 +3,7 @@ import { isPeriodAccount } from "./account-key.ts";
 import { isDate, type Period } from "./calendar.ts";
 import { type Account, type Amounts, MOST } from "./port.ts";
 
-/** The longest lease. */
+/** The longest lease of agents that can be killed. */
 export const LONGEST = 10 * 60 * 1000;
 
 /** How long trees and ids are kept at least after their last use, and periods after their end: late settles have to land. */
@@ -14,9 +14,9 @@ export function checkId(id: string): void {
 		throw new RangeError(`id: expected text that is not empty, got ${JSON.stringify(id)}.`);
 }
 
-export function checkTtl(ttl: number): void {
-	if (!Number.isSafeInteger(ttl) || ttl < 1 || ttl > LONGEST)
-		throw new RangeError(`ttl: expected whole milliseconds from 1 to ${LONGEST}, got ${ttl}.`);
+export function checkTtl(ttl: number, longest = WEEK): void {
+	if (!Number.isSafeInteger(ttl) || ttl < 1 || ttl > longest)
+		throw new RangeError(`ttl: expected whole milliseconds from 1 to ${longest}, got ${ttl}.`);
 }
 
 export function checkAmounts(what: string, amounts: Amounts): void {

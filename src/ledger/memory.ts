@@ -4,10 +4,10 @@ import type { Period } from "./calendar.ts";
 import { WEEK } from "./checks.ts";
 import { type Amounts, type Ledger, LedgerError } from "./port.ts";
 
-/** Makes a ledger, and gives a function that opens it. `remembered`: how long it knows settled ids, in milliseconds. */
-export function memory(now: () => number = Date.now, remembered: number = WEEK): () => Ledger {
+/** Makes a ledger, and gives a function that opens it. `remembered`: how long it knows settled ids; `longest`: how long a lease may be, in milliseconds. */
+export function memory(now: () => number = Date.now, remembered = WEEK, longest = WEEK): () => Ledger {
 	const rows = new MemoryRows(remembered);
-	return () => new Books(new MemoryStore(rows, now));
+	return () => new Books(new MemoryStore(rows, now), longest);
 }
 
 /** Needs no rollback, because every check throws before the first change. */

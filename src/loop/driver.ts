@@ -9,7 +9,7 @@ import { isBusy, isRetrying, type State } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { Clock } from "./clock.ts";
 import type { Host, OpenQuestion } from "./port.ts";
-import type { Agents } from "./sharing/membership.ts";
+import type { Shared } from "./sharing/reservation.ts";
 import type { SharedLimits } from "./sharing/shared-limits.ts";
 
 export type Charged = Readonly<Partial<Record<AmountId, number>>>;
@@ -200,12 +200,12 @@ export class Driver<C> {
 	// Shared limits
 
 	/** Reads the ledger where something is shared. `isAsked`: by a person, who waits for a fleet's server. @throws LedgerError */
-	async readShared(at: C, isAsked = false): Promise<Agents | undefined> {
+	async readShared(at: C, isAsked = false): Promise<Shared | undefined> {
 		if (!isSharing(this.#state)) return undefined;
-		const { balances, agents } = await this.#shared.read(this.#state.meters, isAsked);
+		const { balances, ...shared } = await this.#shared.read(this.#state.meters, isAsked);
 		await this.#adopt(balances, at);
 		await this.step({ type: "balanced", balances }, at);
-		return agents;
+		return shared;
 	}
 
 	async #reserve(at: C): Promise<void> {

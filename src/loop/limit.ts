@@ -106,7 +106,7 @@ export function limitFor({ name, others }: Caller, options: LoopOptions): LoopLi
 			last = new Run({
 				...{ id, session, policies, isMember, signal, saved },
 				settings: settingsIn(isMember ? tree : undefined, isMember),
-				sharing: { at: tree?.at ?? ledgerDirectory(), tree: tree?.name, budget },
+				sharing: { at: tree?.at ?? ledgerDirectory(), tree: tree?.name, isMember, budget },
 				grace: typeof grace === "function" ? grace : undefined,
 				wrapUpMessage: typeof wrapUpMessage === "function" ? wrapUpMessage : undefined,
 				...{ ask, onOutcome: options.onOutcome, onProblem: options.onProblem },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isShared, kindOf, METER_IDS, type MeterId } from "../../src/core/meters.ts";
+import { isShared, kindOf, METER_IDS, type MeterId, scopeOf } from "../../src/core/meters.ts";
 import { line } from "../../src/core/outcome.ts";
 import { type Scope, SCOPES as ROWS, WIDER_SCOPES } from "../../src/core/scopes.ts";
+import { MOST } from "../../src/ledger/port.ts";
 import { ABORT, asks, Driver, type Said } from "./driver.ts";
 
 const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "week", "month", "fleet"];
@@ -21,9 +22,22 @@ for (const scope of WIDER_SCOPES) {
 			over(scope),
 			["Turns", "Cost", "Tokens"].map((meter) => ROWS[scope].name + meter),
 		);
-		for (const id of over(scope)) assert.deepEqual(kindOf(id).unit, kindOf(kindOf(id).of).unit);
+		for (const id of over(scope)) assert.equal(kindOf(id).unit.show, kindOf(kindOf(id).of).unit.show);
 	});
 }
+
+test("a limit or a grant of what this machine shares is at most what its ledger takes", () => {
+	const { MAX_SAFE_INTEGER: huge } = Number;
+	for (const id of over(...WIDER_SCOPES).filter((id) => kindOf(id).of !== "cost")) {
+		const { read } = kindOf(id).unit;
+		assert.deepEqual(
+			[read(huge), read(3), read("x")],
+			[scopeOf(id).countedIn === "machine" ? MOST : huge, 3, undefined],
+			id,
+		);
+	}
+	assert.equal(kindOf("dayCost").unit.read("$999999999"), MOST);
+});
 
 describe("what a session or a period may spend", () => {
 	for (const id of over("session", "day", "week", "month")) {

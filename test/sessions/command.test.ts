@@ -277,6 +277,9 @@ describe("a setting", () => {
 		assert.deepEqual(await say(pi, "day 5"), ["info: Day turn limit set to 5."]);
 		assert.deepEqual(await say(pi, "day +3"), ["info: 3 turns more: 8 today."]);
 		assert.deepEqual(await say(pi, "day 6"), ["info: Day turn limit set to 6; with what was granted it is 9 today."]);
+		const [raised] = await say(pi, "day +9007199254740991");
+		assert.equal(raised, "info: 1000000000000 turns more: 1000000000009 today.");
+		assert.match((await say(pi, "day turns"))[0] ?? "", / 0 of 1000000000009 /);
 		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day turn limit set to unlimited."]);
 	});
 

@@ -59,6 +59,34 @@ class Slow {
 
 const today: Account = { scope: "day", zone: Intl.DateTimeFormat().resolvedOptions().timeZone, caps: {} };
 
+describe("an agent that waits for what another holds", () => {
+	test("asks less and less often, and has it when the other has settled", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const books = memory()();
+		const caps = { turns: 3 };
+		await books.settle("spent", [today], { turns: 2 });
+		await books.reserve("other", [{ ...today, caps } as Account], { turns: 1 }, 60_000);
+		const slow = new Slow(books);
+		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const pass = async (seconds: number): Promise<void> => {
+			for (let i = 0; i < seconds * 10; i++) {
+				await setImmediate();
+				t.mock.timers.tick(100);
+			}
+		};
+		const reserved = shares.reserve(DAY, [new AbortController().signal]);
+		await pass(6);
+		const first = slow.asked.length;
+		assert.ok(first >= 3 && first <= 7, `${first} tries in 6 s`);
+		await pass(60);
+		const later = slow.asked.length - first;
+		assert.ok(later >= 13 && later <= 41, `${later} tries in the next minute`);
+		await books.settle("other", [today], {});
+		await pass(6);
+		assert.equal((await reserved).type, "held");
+	});
+});
+
 describe("Escape", () => {
 	test("ends the wait for a ledger that does not answer", async () => {
 		const shares = new Shares("nowhere", () => new Promise(() => {}), undefined);
@@ -300,7 +328,7 @@ describe("a fleet's budget", () => {
 	test("is read before the first run only if a person asks", async () => {
 		const { books, shares, opened } = fleet({ turns: 9 });
 		await books.join(team({ turns: 7 }));
-		assert.deepEqual(await shares.read(UNLIMITED, false), { balances: {}, agents: undefined });
+		assert.deepEqual(await shares.read(UNLIMITED, false), { balances: {}, agents: undefined, ends: [] });
 		assert.equal(opened(), 0);
 		const { balances } = await shares.read(UNLIMITED, true);
 		assert.deepEqual(balances, { budgetTurns: { used: 0, cap: 7 } });
@@ -310,7 +338,7 @@ describe("a fleet's budget", () => {
 
 	test("that nobody has joined has nothing to show, and is no mistake", async () => {
 		const { shares } = fleet({ turns: 9 });
-		assert.deepEqual(await shares.read(UNLIMITED, true), { balances: {}, agents: undefined });
+		assert.deepEqual(await shares.read(UNLIMITED, true), { balances: {}, agents: undefined, ends: [] });
 	});
 
 	test("that cannot be read says why", async () => {

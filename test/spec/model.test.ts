@@ -60,6 +60,23 @@ test("a call of an exempt tool beside a run that is barred joins no row, which c
 	for (const input of inputs) sides.send(input);
 });
 
+test("so do a message that is lost in the final pass, and a session that ends while its ledger is asked about", () => {
+	new Send([
+		{ type: "limit_set", meter: "turns", max: 1 },
+		{ type: "policy_set", meter: "turns", policy: "synthesize" },
+		{ type: "turn_requested" },
+		{ type: "turn_ended", goesOn: true },
+		{ type: "turn_requested" },
+		{ type: "message_lost" },
+	]).run({}, new Sides(false, false));
+	new Send([
+		{ type: "limit_set", meter: "dayTurns", max: 9 },
+		{ type: "turn_requested" },
+		{ type: "unreachable", message: "locked" },
+		{ type: "shut_down" },
+	]).run({}, new Sides(true, false));
+});
+
 test("in doing so every rule of the spec takes effect", async () => {
 	const unseen = () => readSpec().rules.flatMap(({ name }) => (seen.has(name) ? [] : [name]));
 	// With which every sequence begins.

@@ -276,9 +276,9 @@ export class Session implements Subscriber, Course {
 	}
 
 	#sharing(): Sharing {
-		const { tree } = this.#role;
+		const { tree, isMember } = this.#role;
 		const at = tree?.at ?? ledgerDirectory();
-		return { at, tree: tree?.name, budget: this.#settings.budget };
+		return { at, tree: tree?.name, isMember, budget: this.#settings.budget };
 	}
 
 	// Its end

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { locate } from "../account-key.ts";
 import { Books, type Store } from "../books.ts";
+import { LONGEST } from "../checks.ts";
 import { type Connection, connect } from "./runtime.ts";
 import { toLedgerError } from "./faults.ts";
 import { checkLength, isMade, secure, type Secured } from "./file.ts";
@@ -26,7 +27,7 @@ export interface SqliteOptions {
 
 /** @throws LedgerError. A damaged ledger is moved aside first, so that the next try opens a new one. */
 export async function openSqlite(options: SqliteOptions): Promise<Ledger> {
-	return new Books(await openStore(options));
+	return new Books(await openStore(options), LONGEST);
 }
 
 /** How long an account has not been used, in milliseconds; undefined if there is no such account. Makes no ledger. @throws LedgerError */

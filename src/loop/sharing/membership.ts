@@ -17,6 +17,7 @@ export class Membership {
 	readonly #budget: Budget | undefined;
 	/** The accounts of the fleet that this session has joined. */
 	readonly #joined = new Set<string>();
+	readonly #isMember: boolean;
 	/** The tree is the root's, and this session a member. */
 	readonly #isInherited: boolean;
 	#tree: string | undefined;
@@ -29,8 +30,9 @@ export class Membership {
 	#hasEnded = false;
 
 	/** `tree`: the name of the root's, in a member. */
-	constructor(tree: string | undefined, budget: Budget | undefined) {
+	constructor(tree: string | undefined, budget: Budget | undefined, isMember: boolean) {
 		this.#budget = budget;
+		this.#isMember = isMember;
 		this.#tree = tree;
 		this.#isInherited = tree !== undefined;
 	}
@@ -58,7 +60,7 @@ export class Membership {
 	/** From the outermost to the innermost. */
 	accountsOf(meters: Meters): readonly Account[] {
 		const fleet = this.#budget === undefined ? [] : fleetAccounts(this.#budget, Date.now());
-		return [...fleet, ...periodsOf(meters, this.#isInherited), ...this.#treeOf(meters)];
+		return [...fleet, ...periodsOf(meters, this.#isMember), ...this.#treeOf(meters)];
 	}
 
 	/** The ledger can tell of it. */

@@ -3,7 +3,8 @@ import { isLimited, type Meter } from "../../core/limit.ts";
 import type { Scope } from "../../core/scopes.ts";
 import { kindOf, type MeterId, type PerMeter, SHARED } from "../../core/meters.ts";
 import type { Balances } from "../../core/protocol.ts";
-import { PERIODS } from "../../ledger/calendar.ts";
+import { isPeriodAccount } from "../../ledger/account-key.ts";
+import { endOf, type Period, PERIODS } from "../../ledger/calendar.ts";
 import { type Account, type Amounts, MOST, type Reading } from "../../ledger/port.ts";
 
 export type Meters = PerMeter<Meter>;
@@ -13,6 +14,19 @@ export function periodsOf(meters: Meters, isMember: boolean): readonly Account[]
 	return PERIODS.flatMap((scope): Account[] => {
 		const caps = capsOf(meters, scope);
 		return Object.keys(caps).length > 0 ? [{ scope, zone: zone(), keepsZone: isMember, caps }] : [];
+	});
+}
+
+/** When a limited period ends. */
+export interface PeriodEnd {
+	readonly scope: Period;
+	readonly end: number;
+}
+
+export function endsOf(readings: readonly Reading[]): readonly PeriodEnd[] {
+	return readings.flatMap(({ account }) => {
+		if (!isPeriodAccount(account) || account.date === undefined) return [];
+		return [{ scope: account.scope, end: endOf(account.scope, account.zone, account.date) }];
 	});
 }
 

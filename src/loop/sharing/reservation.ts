@@ -6,7 +6,7 @@ import type { Balances, Event } from "../../core/protocol.ts";
 import { isPeriodAccount } from "../../ledger/account-key.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
-import { balancesOf, fullMeter, type Meters, withinMost } from "./meter-accounts.ts";
+import { balancesOf, endsOf, fullMeter, type Meters, type PeriodEnd, withinMost } from "./meter-accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
 import { Purse, type Spending } from "./unsettled.ts";
@@ -15,10 +15,17 @@ import { Purse, type Spending } from "./unsettled.ts";
 const LEASE = 60_000;
 const RENEWAL = 20_000;
 
-/** Seconds between two tries while others hold what is left. */
+/** Seconds between the first two tries while others hold what is left, twice as long each time, and the longest. */
 const PATIENCE = 0.2;
+const LONGEST_WAIT = 3;
 
 const INTERRUPTED: Event = { type: "interrupted" };
+
+/** What the ledger says beside the balances. */
+export interface Shared {
+	readonly agents: Agents | undefined;
+	readonly ends: readonly PeriodEnd[];
+}
 
 export class Shares {
 	readonly at: string;
@@ -33,10 +40,16 @@ export class Shares {
 	#renewing: NodeJS.Timeout | undefined;
 
 	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
-	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined, budget?: Budget) {
+	constructor(
+		at: string,
+		open: () => Promise<Ledger>,
+		tree: string | undefined,
+		budget?: Budget,
+		isMember = tree !== undefined,
+	) {
 		this.at = at;
 		this.#purse = new Purse(open);
-		this.#membership = new Membership(tree, budget);
+		this.#membership = new Membership(tree, budget, isMember);
 	}
 
 	/** The tree in which this session counts, if it has one. */
@@ -89,7 +102,7 @@ export class Shares {
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 			const accounts = await this.#membership.join(ledger, meters, LEASE);
 			if (this.#turn?.id === id) this.#turn = { ...this.#turn, accounts };
-			for (;;) {
+			for (let wait = PATIENCE; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
 				const amounts = { ...this.#dearest, turns: 1 };
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
 				if (made.granted) {
@@ -102,7 +115,7 @@ export class Shares {
 					const balances = balancesOf(made.readings);
 					return { type: "filled", meter: fullMeter(made.full, made.meters), balances };
 				}
-				await pause(PATIENCE * (0.5 + Math.random()), signals);
+				await pause(wait * (0.5 + Math.random()), signals);
 				if (isAborted()) return INTERRUPTED;
 			}
 		} catch (error) {
@@ -176,19 +189,16 @@ export class Shares {
 	}
 
 	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
-	async read(
-		meters: Meters,
-		isAsked: boolean,
-	): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
+	async read(meters: Meters, isAsked: boolean): Promise<Shared & { readonly balances: Balances }> {
 		const isRead = (account: Account): boolean =>
 			this.#membership.isKnown(account) || (isAsked && account.scope === "fleet");
 		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
-		if (accounts().length === 0) return { balances: {}, agents: undefined };
+		if (accounts().length === 0) return { balances: {}, agents: undefined, ends: [] };
 		try {
 			const ledger = await this.#purse.ready();
 			await this.#membership.keep(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
-			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings) };
+			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings), ends: endsOf(readings) };
 		} catch (error) {
 			this.#purse.lose(error);
 			throw error;

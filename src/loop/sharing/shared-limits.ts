@@ -8,9 +8,8 @@ import type { Amounts, Ledger } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
-import type { Agents } from "./membership.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { Shares } from "./reservation.ts";
+import type { Shared, Shares } from "./reservation.ts";
 import type { Tree } from "./tree-variable.ts";
 
 /** The place of one agent among those that share. */
@@ -19,6 +18,8 @@ export interface Sharing {
 	readonly at: string;
 	/** The name of the root's tree, in a member. */
 	readonly tree?: string | undefined;
+	/** An agent has started this one. */
+	readonly isMember?: boolean;
 	/** The fleet's. */
 	readonly budget?: Budget | undefined;
 }
@@ -37,14 +38,14 @@ export class SharedLimits {
 	/** Imported only here, because an agent alone needs none of it. */
 	async #opened(): Promise<Shares> {
 		const { Shares } = await import("./reservation.ts");
-		const { at, tree, budget } = this.#sharing();
+		const { at, tree, budget, isMember } = this.#sharing();
 		const openHome = async (): Promise<Ledger> => {
 			const { openSqlite } = await import("../../ledger/sqlite/ledger.ts");
 			mkdirSync(dirname(at), { recursive: true });
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
 		const open = budget === undefined ? openHome : await withFleet(openHome, budget);
-		return (this.#reservation ??= new Shares(at, open, tree, budget));
+		return (this.#reservation ??= new Shares(at, open, tree, budget, isMember));
 	}
 
 	/** Holds room for the next turn; gives what came of it. */
@@ -79,7 +80,7 @@ export class SharedLimits {
 	}
 
 	/** @throws LedgerError */
-	async read(meters: Meters, isAsked: boolean): Promise<{ balances: Balances; agents: Agents | undefined }> {
+	async read(meters: Meters, isAsked: boolean): Promise<Shared & { readonly balances: Balances }> {
 		return await (await this.#opened()).read(meters, isAsked);
 	}
 

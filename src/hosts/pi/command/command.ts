@@ -6,12 +6,17 @@ import { type Key, KEYS, meterOf, settingOf, type Settings } from "../../../sett
 import { advise } from "./advise.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { lastRunText, recalledOutcome } from "../outcome/record.ts";
+import { periodText } from "./period-text.ts";
 import { forget, save } from "./save.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
+import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { CommandParts } from "./parts.ts";
 import { nextRunMeter } from "../ui/widget.ts";
 import { status } from "./status.ts";
 import { help, increaseOf, mistakeIn, read } from "./grammar.ts";
+
+/** Nothing is shared, or it cannot be read. */
+const NOTHING: Shared = { agents: undefined, ends: [] };
 
 const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
 
@@ -47,8 +52,8 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 			break;
 	}
 	if (text !== "") return await change(parts, key, text, ctx);
-	const agents = await parts.limits.readShared(ctx, true);
-	if (word === "") return parts.display.say(overview(parts, agents, ctx), "info", ctx);
+	const shared = await parts.limits.readShared(ctx, true);
+	if (word === "") return parts.display.say(overview(parts, shared ?? NOTHING, ctx), "info", ctx);
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
 	show(parts, ofScope.length > 0 ? ofScope : [key], ctx);
 }
@@ -58,9 +63,10 @@ function show({ driver: { state }, settings, display }: CommandParts, keys: read
 }
 
 /** Meters, settings and the end of the last run. */
-function overview(parts: CommandParts, agents: Agents | undefined, ctx: Context): string {
+function overview(parts: CommandParts, { agents, ends }: Shared, ctx: Context): string {
 	const last = parts.lastOutcome() ?? recalledOutcome(ctx);
-	return [meters(parts), ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
+	const lines = [meters(parts), ...ends.map((end) => periodText(parts.driver.state.meters, end))];
+	return [...lines, ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
 }
 
 /** The shared meters only where they are limited. */

@@ -5,7 +5,7 @@ import { kindOf, METER_IDS, type MeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
 import type { Driver } from "../../../loop/driver.ts";
 import * as loop from "../../../loop/initial-state.ts";
-import type { Agents } from "../../../loop/sharing/membership.ts";
+import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { Policies } from "../../../settings/options.ts";
 import { clip } from "../../../core/text.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
@@ -70,7 +70,7 @@ export class LimitsInForce {
 	}
 
 	/** Reads what is shared. Reports a fault and changes nothing; the next gate meets it. `isAsked`: by a person, who can wait. */
-	async readShared(ctx: Context, isAsked = false): Promise<Agents | undefined> {
+	async readShared(ctx: Context, isAsked = false): Promise<Shared | undefined> {
 		try {
 			return await this.#driver.readShared(ctx, isAsked);
 		} catch (error) {
