@@ -251,6 +251,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 	}
 
 	async function ended(message: Assistant, ctx: Context) {
+		limits.warnOfMissingAmounts(message, ctx);
 		await driver.charge(chargeOf(message.usage), ctx, message.stopReason !== "error");
 		turn.replied(message);
 		const { stopReason, errorMessage } = message;
