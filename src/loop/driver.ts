@@ -114,7 +114,7 @@ export class Driver<C> {
 		this.#clock.stop();
 		this.#host.withdraw(at);
 		if (isCut) await this.step({ type: "interrupted" }, at);
-		await this.#shared.endRun();
+		await this.#endSharing(at);
 		await this.step({ type: "settled" }, at);
 	}
 
@@ -123,7 +123,7 @@ export class Driver<C> {
 		await this.chargeTime(at);
 		await this.step({ type: "shut_down" }, at);
 		this.#clock.stop();
-		await this.#shared.endRun();
+		await this.#endSharing(at);
 		this.#ended.abort();
 		this.#ended = new AbortController();
 	}
@@ -224,6 +224,11 @@ export class Driver<C> {
 			if (told && !isLimited(this.#state.meters[meter]))
 				await this.step({ type: "limit_set", meter, max: told.cap }, at);
 		}
+	}
+
+	async #endSharing(at: C): Promise<void> {
+		const debt = await this.#shared.endRun();
+		if (debt) this.#host.debtLeft(debt, at);
 	}
 
 	// Effects

@@ -7,7 +7,7 @@ import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../../src/ledger/memory.ts";
 import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
 import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
-import { Shares } from "../../src/loop/sharing/reservation.ts";
+import { Reservations } from "../../src/loop/sharing/reservation.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Inside } from "../harness/inside.ts";
 import { within } from "../harness/wait.ts";
@@ -60,7 +60,7 @@ const today: Account = { scope: "day", zone: Intl.DateTimeFormat().resolvedOptio
 
 describe("Escape", () => {
 	test("ends the wait for a ledger that does not answer", async () => {
-		const shares = new Shares("nowhere", () => new Promise(() => {}), undefined);
+		const shares = new Reservations("nowhere", () => new Promise(() => {}), undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [undefined, escape.signal]);
 		escape.abort();
@@ -76,7 +76,7 @@ describe("Escape", () => {
 			await Promise.resolve();
 			return slow.ledger;
 		};
-		const shares = new Shares("nowhere", open, undefined);
+		const shares = new Reservations("nowhere", open, undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [undefined, escape.signal]);
 		await setImmediate();
@@ -89,7 +89,7 @@ describe("Escape", () => {
 	test("gives back what the ledger has held since", async () => {
 		const books = memory()();
 		const slow = new Slow(books);
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const escape = new AbortController();
 		slow.stall();
 		const reserved = shares.reserve(DAY, [escape.signal]);
@@ -106,7 +106,7 @@ describe("Escape", () => {
 		const slow = new Slow(memory()());
 		let open = (): void => {};
 		const opened = new Promise<Ledger>((resolve) => (open = () => resolve(slow.ledger)));
-		const shares = new Shares("nowhere", () => opened, undefined);
+		const shares = new Reservations("nowhere", () => opened, undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(TREE, [escape.signal]);
 		escape.abort();
@@ -121,7 +121,7 @@ describe("Escape", () => {
 		const books = memory()();
 		await books.reserve("another", [today], { turns: 3 }, 60_000);
 		const slow = new Slow(books);
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [escape.signal]);
 		await setImmediate();
@@ -133,7 +133,7 @@ describe("Escape", () => {
 
 	test("while the ledger is joined leaves the next run as it should be", async () => {
 		const slow = new Slow(memory()());
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const escape = new AbortController();
 		slow.stall();
 		const reserved = shares.reserve(TREE, [escape.signal]);
@@ -152,7 +152,7 @@ describe("Escape", () => {
 		const broken = { reserve: () => failing, close: () => {} };
 		const slow = new Slow(memory()());
 		const ledgers = [broken as unknown as Ledger, slow.ledger];
-		const shares = new Shares("nowhere", () => Promise.resolve(ledgers.shift() as Ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(ledgers.shift() as Ledger), undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [escape.signal]);
 		await setImmediate();
@@ -187,7 +187,7 @@ describe("a fleet's budget", () => {
 			opened++;
 			return Promise.resolve(slow.ledger);
 		};
-		const shares = new Shares("nowhere", there, undefined, budget(caps, daily));
+		const shares = new Reservations("nowhere", there, undefined, budget(caps, daily));
 		return { books, slow, shares, opened: () => opened };
 	}
 
@@ -213,7 +213,7 @@ describe("a fleet's budget", () => {
 		const ledgers = [memory()(), memory()()];
 		const [, emptied] = ledgers;
 		const open = () => Promise.resolve((ledgers.shift() ?? emptied) as Ledger);
-		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
+		const shares = new Reservations("nowhere", open, undefined, budget({ turns: 9 }));
 		await shares.reserve(UNLIMITED, []);
 		await shares.endRun();
 		assert.deepEqual(await shares.reserve(UNLIMITED, []), {
@@ -249,7 +249,7 @@ describe("a fleet's budget", () => {
 			now += 2000;
 			return books;
 		};
-		const shares = new Shares("nowhere", open, undefined, budget({}, { turns: 5 }));
+		const shares = new Reservations("nowhere", open, undefined, budget({}, { turns: 5 }));
 		await shares.reserve(UNLIMITED, []);
 		await shares.beginTurn(UNLIMITED);
 		await shares.settleTurn({}, UNLIMITED);
@@ -295,7 +295,7 @@ describe("a fleet's budget", () => {
 	test("that cannot be read says why", async () => {
 		const ledger = { read: () => Promise.reject(new LedgerError("denied", "It lets nobody in.")), close: () => {} };
 		const open = () => Promise.resolve(ledger as unknown as Ledger);
-		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
+		const shares = new Reservations("nowhere", open, undefined, budget({ turns: 9 }));
 		await assert.rejects(shares.read(UNLIMITED, true), { message: "It lets nobody in." });
 	});
 
@@ -309,7 +309,7 @@ describe("a fleet's budget", () => {
 		const pi = await ofFleet(t, { limits: {}, person: () => false });
 		const open = memory();
 		await open().join(team(caps));
-		limits[0]?.takeOver(new Shares("nowhere", () => Promise.resolve(open()), undefined, budget({ turns: 9 })));
+		limits[0]?.takeOver(new Reservations("nowhere", () => Promise.resolve(open()), undefined, budget({ turns: 9 })));
 		return pi;
 	}
 

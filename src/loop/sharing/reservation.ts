@@ -5,11 +5,13 @@ import { kindOf, type Max, type MeterId } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
 import { isPeriodAccount } from "../../ledger/account-key.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
+import { DebtFiles } from "../../ledger/debt-files.ts";
+import { serverIn } from "../../ledger/postgres/address.ts";
 import type { Budget } from "../../settings/budget.ts";
 import { balancesOf, fullMeter, type Meters, withinMost } from "./meter-accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
-import { Purse, type Spending } from "./unsettled.ts";
+import { type DebtLeft, type Spending, Unsettled } from "./unsettled.ts";
 
 /** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
 const LEASE = 60_000;
@@ -20,9 +22,9 @@ const PATIENCE = 0.2;
 
 const INTERRUPTED: Event = { type: "interrupted" };
 
-export class Shares {
+export class Reservations {
 	readonly at: string;
-	readonly #purse: Purse;
+	readonly #unsettled: Unsettled;
 	readonly #membership: Membership;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
@@ -32,10 +34,17 @@ export class Shares {
 	#full: Account | undefined;
 	#renewing: NodeJS.Timeout | undefined;
 
-	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
-	constructor(at: string, open: () => Promise<Ledger>, tree: string | undefined, budget?: Budget) {
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `idThere`: of a hold, in the fleet's ledger. */
+	constructor(
+		at: string,
+		open: () => Promise<Ledger>,
+		tree: string | undefined,
+		budget?: Budget,
+		idThere = (id: string): string => id,
+	) {
 		this.at = at;
-		this.#purse = new Purse(open);
+		const server = (): string | undefined => budget && serverIn(budget.at());
+		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), idThere);
 		this.#membership = new Membership(tree, budget);
 	}
 
@@ -59,14 +68,14 @@ export class Shares {
 	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const accounts = this.#membership.accountsOf(meters);
-		if (this.#turn?.isUnderWay) this.#purse.owe(this.#takeTurn(), { turns: 1 });
+		if (this.#turn?.isUnderWay) this.#unsettled.owe(this.#takeTurn(), { turns: 1 });
 		const turn = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
 		const tried = this.#hold(turn, meters, signals);
 		const event = await unlessAborted(tried, signals);
 		if (event) return event;
 		// The ledger may answer long after the person has gone on.
 		this.#turn = undefined;
-		void this.#purse.close();
+		void this.#unsettled.close();
 		void this.#giveBack(turn, tried);
 		return INTERRUPTED;
 	}
@@ -74,8 +83,8 @@ export class Shares {
 	async #giveBack(turn: Spending, tried: Promise<Event>): Promise<void> {
 		try {
 			if ((await tried).type !== "held") return;
-			this.#purse.owe(turn, {});
-			await this.#purse.tryToPay();
+			this.#unsettled.owe(turn, {});
+			await this.#unsettled.tryToPay();
 		} catch {
 			// The next gate finds the ledger as it is.
 		}
@@ -84,7 +93,7 @@ export class Shares {
 	async #hold({ id }: Spending, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
-			const ledger = await this.#purse.ready();
+			const ledger = await this.#unsettled.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 			const accounts = await this.#membership.join(ledger, meters, LEASE);
@@ -94,6 +103,9 @@ export class Shares {
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
 				if (made.granted) {
 					this.#full = undefined;
+					// With the date of the hold: it may be another day when the turn is settled.
+					if (this.#turn?.id === id)
+						this.#turn = { ...this.#turn, accounts: made.readings.map(({ account }) => account) };
 					return { type: "held", balances: balancesOf(made.readings, amounts) };
 				}
 				if (made.spent) {
@@ -107,21 +119,21 @@ export class Shares {
 			}
 		} catch (error) {
 			if (isAborted()) return INTERRUPTED;
-			return { type: "unreachable", message: this.#purse.lose(error, true) };
+			return { type: "unreachable", message: this.#unsettled.lose(error, true) };
 		}
 	}
 
 	/** A turn was admitted. No room is held for one of the final pass, so it is counted now: a grant adds to what is used. */
 	async beginTurn(meters: Meters): Promise<void> {
 		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
-		else this.#purse.owe(this.#spending(meters), { turns: 1 });
-		await this.#purse.tryToPay();
+		else this.#unsettled.owe(this.#spending(meters), { turns: 1 });
+		await this.#unsettled.tryToPay();
 	}
 
 	/** The turn for which room is held does not begin. */
 	async release(): Promise<void> {
-		if (this.#turn && !this.#turn.isUnderWay) this.#purse.owe(this.#takeTurn(), {});
-		await this.#purse.tryToPay();
+		if (this.#turn && !this.#turn.isUnderWay) this.#unsettled.owe(this.#takeTurn(), {});
+		await this.#unsettled.tryToPay();
 	}
 
 	/** The turn has spent this. */
@@ -130,14 +142,14 @@ export class Shares {
 		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
-		this.#purse.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
-		return this.#balances(await this.#purse.tryToPay(), meters);
+		this.#unsettled.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
+		return this.#balances(await this.#unsettled.tryToPay(), meters);
 	}
 
 	/** Something beside the turn has spent this. */
 	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
-		this.#purse.owe(this.#spending(meters), amounts);
-		return this.#balances(await this.#purse.tryToPay(), meters);
+		this.#unsettled.owe(this.#spending(meters), amounts);
+		return this.#balances(await this.#unsettled.tryToPay(), meters);
 	}
 
 	/** Not of limits that were set since: the ledger hears of them at the next gate. */
@@ -149,13 +161,14 @@ export class Shares {
 	}
 
 	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
-	async endRun(): Promise<void> {
+	async endRun(): Promise<DebtLeft | undefined> {
 		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
-		if (this.#turn) this.#purse.owe(this.#takeTurn(), amounts);
-		this.#membership.leave((agent, amounts) => this.#purse.owe(agent, amounts));
+		if (this.#turn) this.#unsettled.owe(this.#takeTurn(), amounts);
+		this.#membership.leave((agent, amounts) => this.#unsettled.owe(agent, amounts));
 		this.#full = undefined;
-		await this.#purse.tryToPay(true);
+		const left = await this.#unsettled.payOrKeep();
 		await this.#close();
+		return left;
 	}
 
 	/** The person grants more; the ledger says at the next gate whether it knows. */
@@ -163,7 +176,7 @@ export class Shares {
 		const { scope, of } = kindOf(id);
 		const asked = this.#full;
 		try {
-			const ledger = await this.#purse.ready();
+			const ledger = await this.#unsettled.ready();
 			await this.#membership.keep(ledger, meters);
 			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
 			if (account === undefined) return;
@@ -171,7 +184,7 @@ export class Shares {
 			const granted = isAsked ? { ...asked, caps: account.caps } : account;
 			await ledger.raise(randomUUID(), granted, withinMost({ [of]: by }));
 		} catch (error) {
-			this.#purse.lose(error);
+			this.#unsettled.lose(error);
 		}
 	}
 
@@ -185,12 +198,12 @@ export class Shares {
 		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
 		if (accounts().length === 0) return { balances: {}, agents: undefined };
 		try {
-			const ledger = await this.#purse.ready();
+			const ledger = await this.#unsettled.ready();
 			await this.#membership.keep(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
 			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings) };
 		} catch (error) {
-			this.#purse.lose(error);
+			this.#unsettled.lose(error);
 			throw error;
 		} finally {
 			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
@@ -210,7 +223,7 @@ export class Shares {
 	async #close(): Promise<void> {
 		clearInterval(this.#renewing);
 		this.#renewing = undefined;
-		await this.#purse.close();
+		await this.#unsettled.close();
 	}
 
 	#spending(meters: Meters): Spending {
@@ -225,6 +238,6 @@ export class Shares {
 
 	#renew(): void {
 		const ids = [this.#turn?.id, this.#membership.agent?.id].filter((id) => id !== undefined);
-		void this.#purse.renew(ids, LEASE);
+		void this.#unsettled.renew(ids, LEASE);
 	}
 }

@@ -10,8 +10,9 @@ import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import type { Agents } from "./membership.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { Shares } from "./reservation.ts";
+import type { Reservations } from "./reservation.ts";
 import type { Tree } from "./tree-variable.ts";
+import type { DebtLeft } from "./unsettled.ts";
 
 /** The place of one agent among those that share. */
 export interface Sharing {
@@ -26,7 +27,7 @@ export interface Sharing {
 export class SharedLimits {
 	readonly #sharing: () => Sharing;
 	readonly #onReserved: () => void;
-	#reservation: Shares | undefined;
+	#reservation: Reservations | undefined;
 
 	/** `sharing` is read when a shared limit is first used; `onReserved` is called when the tree may have begun. */
 	constructor(sharing: () => Sharing, onReserved: () => void = () => {}) {
@@ -35,16 +36,19 @@ export class SharedLimits {
 	}
 
 	/** Imported only here, because an agent alone needs none of it. */
-	async #opened(): Promise<Shares> {
-		const { Shares } = await import("./reservation.ts");
+	async #opened(): Promise<Reservations> {
+		const { Reservations } = await import("./reservation.ts");
 		const { at, tree, budget } = this.#sharing();
 		const openHome = async (): Promise<Ledger> => {
 			const { openSqlite } = await import("../../ledger/sqlite/ledger.ts");
 			mkdirSync(dirname(at), { recursive: true });
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
-		const open = budget === undefined ? openHome : await withFleet(openHome, budget);
-		return (this.#reservation ??= new Shares(at, open, tree, budget));
+		if (budget === undefined) return (this.#reservation ??= new Reservations(at, openHome, tree));
+		const holds: HoldsThere = new Map();
+		const open = await withFleet(openHome, budget, holds);
+		const idThere = (id: string): string => holds.get(id)?.id ?? id;
+		return (this.#reservation ??= new Reservations(at, open, tree, budget, idThere));
 	}
 
 	/** Holds room for the next turn; gives what came of it. */
@@ -83,8 +87,9 @@ export class SharedLimits {
 		return await (await this.#opened()).read(meters, isAsked);
 	}
 
-	async endRun(): Promise<void> {
-		await this.#reservation?.endRun();
+	/** Gives what the ledger could not be told. */
+	async endRun(): Promise<DebtLeft | undefined> {
+		return await this.#reservation?.endRun();
 	}
 
 	/** The tree as its members are told of it; undefined until it has begun. `overruled`: limits of files that a command replaced. */
@@ -100,24 +105,27 @@ export class SharedLimits {
 	}
 
 	/** What this instance holds, for the one that pi loads in its place. */
-	giveAway(): Shares | undefined {
+	giveAway(): Reservations | undefined {
 		const reservation = this.#reservation;
 		this.#reservation = undefined;
 		return reservation;
 	}
 
-	takeOver(reservation: Shares | undefined): void {
+	takeOver(reservation: Reservations | undefined): void {
 		this.#reservation = reservation;
 	}
 }
 
 /** Opens the machine's ledger and the fleet's as one. */
-async function withFleet(openHome: () => Promise<Ledger>, budget: Budget): Promise<() => Promise<Ledger>> {
+async function withFleet(
+	openHome: () => Promise<Ledger>,
+	budget: Budget,
+	holds: HoldsThere,
+): Promise<() => Promise<Ledger>> {
 	const { Ledgers } = await import("../../ledger/combined.ts");
 	const openFleet = async (): Promise<Ledger> => {
 		const { openPostgres } = await import("../../ledger/postgres/ledger.ts");
 		return await openPostgres({ address: budget.at() });
 	};
-	const holds: HoldsThere = new Map();
 	return () => Promise.resolve(new Ledgers(openHome, openFleet, holds));
 }
