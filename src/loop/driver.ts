@@ -52,7 +52,8 @@ export class Driver<C> {
 			await this.#commit(next, effects, at);
 			if (decision === "admit") {
 				this.#watchTime(at);
-				if (isTurn && !isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
+				if (!isTurn) this.#shared.beginCall();
+				else if (!isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
 			}
 			if (decision !== "wait") return decision;
 			// The commit above has awaited the ledger, or a question that this request opened.
@@ -74,6 +75,14 @@ export class Driver<C> {
 	async charge(amounts: Charged | undefined, at: C, isTurn = false): Promise<void> {
 		if (amounts) await this.step({ type: "charged", amounts }, at);
 		const told = this.#shared.charge(amounts, isTurn, this.#state.meters);
+		if (told) await this.step({ type: "balanced", balances: await told }, at);
+	}
+
+	/** The same for what a tool reports: the run is charged in full, the ledger less what subagents have told it. */
+	async chargeCall(amounts: Charged | undefined, at: C): Promise<void> {
+		if (amounts === undefined) return;
+		await this.step({ type: "charged", amounts }, at);
+		const told = this.#shared.chargeCall(amounts, this.#state.meters);
 		if (told) await this.step({ type: "balanced", balances: await told }, at);
 	}
 

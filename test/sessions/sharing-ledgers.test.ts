@@ -97,7 +97,7 @@ describe("Escape", () => {
 		escape.abort();
 		await reserved;
 		await slow.answer();
-		assert.deepEqual(slow.asked, ["reserve", "settle"]);
+		assert.deepEqual(slow.asked, ["join", "reserve", "reserve", "settle"], "the agent is in a tree of its own");
 		const [reading] = await books.read([today]);
 		assert.deepEqual(reading?.meters, {});
 	});
@@ -128,7 +128,7 @@ describe("Escape", () => {
 		escape.abort();
 		assert.deepEqual(await reserved, { type: "interrupted" });
 		await slow.answer();
-		assert.deepEqual(slow.asked, ["reserve"]);
+		assert.deepEqual(slow.asked, ["join", "reserve", "reserve"]);
 	});
 
 	test("while the ledger is joined leaves the next run as it should be", async () => {
@@ -149,7 +149,7 @@ describe("Escape", () => {
 		const failing = new Promise((_resolve, reject) => {
 			fail = () => reject(new LedgerError("unreachable", "It is gone."));
 		});
-		const broken = { reserve: () => failing, close: () => {} };
+		const broken = { join: () => failing, close: () => {} };
 		const slow = new Slow(memory()());
 		const ledgers = [broken as unknown as Ledger, slow.ledger];
 		const shares = new Reservations("nowhere", () => Promise.resolve(ledgers.shift() as Ledger), undefined);

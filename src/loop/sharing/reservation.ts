@@ -32,6 +32,9 @@ export class Reservations {
 	#dearest: Amounts = {};
 	/** The account that was full, in this run: a period that was may be over when the person has answered. */
 	#full: Account | undefined;
+	/** The tree when this session was last charged, and how many calls were let through since its last turn. */
+	#tree: Reading | undefined;
+	#calls = 0;
 	#renewing: NodeJS.Timeout | undefined;
 
 	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `idThere`: of a hold, in the fleet's ledger. */
@@ -143,13 +146,47 @@ export class Reservations {
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
 		this.#unsettled.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
-		return this.#balances(await this.#unsettled.tryToPay(), meters);
+		this.#calls = 0;
+		return this.#balances(await this.#pay(), meters);
 	}
 
 	/** Something beside the turn has spent this. */
 	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
 		this.#unsettled.owe(this.#spending(meters), amounts);
-		return this.#balances(await this.#unsettled.tryToPay(), meters);
+		return this.#balances(await this.#pay(), meters);
+	}
+
+	/** A call was let through. */
+	beginCall(): void {
+		this.#calls++;
+	}
+
+	/** A call reports that it has spent this. It may report what members that it started have told the ledger themselves. */
+	async chargeCall(amounts: Amounts, meters: Meters): Promise<Balances> {
+		const told = await this.#toldByMembers();
+		const rest = Object.entries(amounts).map(([id, amount]) => [id, Math.max(0, amount - (told[id] ?? 0))]);
+		return await this.charge(Object.fromEntries(rest) as Amounts, meters);
+	}
+
+	/** Spent by members that joined and left during the only call of this turn; nothing if that is in doubt. */
+	async #toldByMembers(): Promise<Amounts> {
+		const before = this.#tree;
+		if (before === undefined || this.#membership.isMember || this.#calls !== 1) return {};
+		try {
+			const [after] = await (await this.#unsettled.ready()).read([before.account]);
+			if (after === undefined || [before, after].some((tree) => aliveIn(tree) !== 1)) return {};
+			const told = Object.entries(after.meters).map(([id, { used }]) => [id, used - (before.meters[id]?.used ?? 0)]);
+			return Object.fromEntries(told) as Amounts;
+		} catch (error) {
+			this.#unsettled.lose(error);
+			return {};
+		}
+	}
+
+	async #pay(): Promise<readonly Reading[]> {
+		const readings = await this.#unsettled.tryToPay();
+		this.#tree = readings.find(({ account }) => account.scope === "tree");
+		return readings;
 	}
 
 	/** Not of limits that were set since: the ledger hears of them at the next gate. */
@@ -194,7 +231,8 @@ export class Reservations {
 		isAsked: boolean,
 	): Promise<{ readonly balances: Balances; readonly agents: Agents | undefined }> {
 		const isRead = (account: Account): boolean =>
-			this.#membership.isKnown(account) || (isAsked && account.scope === "fleet");
+			(this.#membership.isKnown(account) && Object.keys(account.caps).length > 0) ||
+			(isAsked && account.scope === "fleet");
 		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
 		if (accounts().length === 0) return { balances: {}, agents: undefined };
 		try {
@@ -240,4 +278,9 @@ export class Reservations {
 		const ids = [this.#turn?.id, this.#membership.agent?.id].filter((id) => id !== undefined);
 		void this.#unsettled.renew(ids, LEASE);
 	}
+}
+
+/** The agents of a tree that are running. */
+function aliveIn({ meters }: Reading): number {
+	return meters["agents"]?.held ?? 0;
 }

@@ -82,6 +82,16 @@ export class SharedLimits {
 		return amounts && this.#reservation?.charge(amounts, meters);
 	}
 
+	/** A tool call was admitted. */
+	beginCall(): void {
+		this.#reservation?.beginCall();
+	}
+
+	/** Tells the ledger what a call reports, less what members that it started have told themselves. */
+	chargeCall(amounts: Amounts, meters: Meters): Promise<Balances> | undefined {
+		return this.#reservation?.chargeCall(amounts, meters);
+	}
+
 	/** @throws LedgerError */
 	async read(meters: Meters, isAsked: boolean): Promise<{ balances: Balances; agents: Agents | undefined }> {
 		return await (await this.#opened()).read(meters, isAsked);

@@ -144,7 +144,8 @@ export function handlersOf(parts: HandlerParts): Handlers {
 
 		message_end({ message }, ctx) {
 			if (message.role === "assistant") return ended(message, ctx);
-			return message.role === "toolResult" && message.usage ? driver.charge(chargeOf(message.usage), ctx) : undefined;
+			if (message.role !== "toolResult" || !message.usage) return undefined;
+			return driver.chargeCall(chargeOf(message.usage), ctx);
 		},
 
 		async tool_call({ toolName, input }, ctx) {
