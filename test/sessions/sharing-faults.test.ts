@@ -14,11 +14,12 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 import installed from "../../src/hosts/pi/extension.ts";
 import type { Inside } from "../harness/inside.ts";
-import { text } from "../harness/model.ts";
+import { held, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 import {
@@ -272,6 +273,35 @@ describe("a ledger whose directory is a file", () => {
 	});
 });
 
+test("the end of a session waits until a slow ledger has heard of the turn that was under way", async (t) => {
+	const slow = held(text("done"));
+	const pi = await sharing(t, { limits: { day: { maxTurns: 9 } }, model: [slow], person: () => false });
+	void pi.session.prompt("go");
+	await pi.model.arrival(1);
+	const other = new DatabaseSync(fileOf(pi));
+	other.exec("BEGIN IMMEDIATE");
+	let hasEnded = false;
+	const ending = pi.session.extensionRunner
+		.emit({ type: "session_shutdown", reason: "quit" })
+		.then(() => (hasEnded = true));
+	for (let i = 0; i < 50; i++) await setImmediate();
+	assert.equal(hasEnded, false);
+	other.close();
+	await ending;
+	assert.equal(await turnsToday(pi), 1);
+	slow.release();
+	await pi.until("the end of the run", () => pi.events.some(({ type }) => type === "agent_end"));
+});
+
+/** The turns of today, as the ledger has them. */
+async function turnsToday(pi: Inside): Promise<number | undefined> {
+	const ledger = await openSqlite({ directory: directoryOf(pi), within: pi.folder });
+	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const [reading] = await ledger.read([{ scope: "day", zone, caps: {} }]);
+	ledger.close();
+	return reading?.meters["turns"]?.used;
+}
+
 describe("a ledger that is locked from the last turn of a run on", () => {
 	let other: DatabaseSync;
 	const harm = (pi: Inside, t: TestContext): void => {
@@ -280,14 +310,6 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		// It waits for five seconds, which are over at once.
 		let now = performance.now();
 		t.mock.method(performance, "now", () => (now += 1000));
-	};
-	/** The turns of today, as the ledger has them. */
-	const counted = async (pi: Inside): Promise<number | undefined> => {
-		const ledger = await openSqlite({ directory: directoryOf(pi), within: pi.folder });
-		const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-		const [reading] = await ledger.read([{ scope: "day", zone, caps: {} }]);
-		ledger.close();
-		return reading?.meters["turns"]?.used;
 	};
 	const debts = (pi: Inside): string => `${directoryOf(pi)}.debts`;
 	const warnings = (pi: Inside): string[] =>
@@ -320,9 +342,9 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		assert.equal(readdirSync(debts(pi)).length, 1, "the end of the agent is none");
 		other.close();
 		await say(pi);
-		assert.deepEqual([readdirSync(debts(pi)), await counted(pi)], [[], 1]);
+		assert.deepEqual([readdirSync(debts(pi)), await turnsToday(pi)], [[], 1]);
 		await pi.run("once more");
-		assert.equal(await counted(pi), 2);
+		assert.equal(await turnsToday(pi), 2);
 	});
 
 	test("leaves in memory what cannot be kept, says so once, and pays it when it can", async (t) => {
@@ -338,7 +360,7 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		rmSync(debts(pi));
 		other.close();
 		await say(pi);
-		assert.equal(await counted(pi), 1);
+		assert.equal(await turnsToday(pi), 1);
 	});
 
 	test("keeps several debts of a run, and says their sum", async (t) => {
@@ -359,7 +381,7 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		assert.equal(readdirSync(debts(pi)).length, 2);
 		other.close();
 		await say(pi);
-		assert.equal(await counted(pi), 1);
+		assert.equal(await turnsToday(pi), 1);
 	});
 
 	test("closes the next gate if a debt cannot be paid", async (t) => {
