@@ -128,8 +128,7 @@ export class DebtFiles {
 
 /** A day has the date on which it was spent. Caps are their reader's. */
 function dated(account: Account): object {
-	const { caps: _, ...rest } = locate(account, Date.now()).account;
-	return rest;
+	return { ...locate(account, Date.now()).account, caps: undefined };
 }
 
 /** The user's own, not a link, and nobody else's to read. */

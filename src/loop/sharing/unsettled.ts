@@ -127,8 +127,8 @@ export class Unsettled {
 }
 
 /** Not the end of an agent, which no limit is about. */
-function isWorthKeeping({ agents: _, ...amounts }: Amounts): boolean {
-	return Object.values(amounts).some((amount) => amount > 0);
+function isWorthKeeping(amounts: Amounts): boolean {
+	return Object.entries(amounts).some(([meter, amount]) => meter !== "agents" && amount > 0);
 }
 
 function sum(all: Amounts, more: Amounts): Amounts {
