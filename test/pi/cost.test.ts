@@ -475,7 +475,7 @@ test("a model that has prices only in its replies is held to the limit, and noth
 	const pi = await host(t, { ...ROUTED, model: endless(), env: cost(0.03) });
 	const { stderr, code } = await pi.print("go");
 	const spent = "spent: 3 turns, 3 tool calls, $0.03";
-	assert.equal(stderr, `pi-turn-limit: exhausted at the limit of $0.03 (${VARIABLE}); ${spent}.\n`);
+	assert.equal(stderr, `pi-turn-limit: stopped at the limit of $0.03 (${VARIABLE}), without an answer; ${spent}.\n`);
 	assert.deepEqual([pi.model.requests.length, code], [3, 53]);
 });
 

@@ -47,7 +47,7 @@ for (const mode of ["print", "json"] as const) {
 		assert.equal(statSync(debts(pi)).mode & 0o777, 0o700);
 		mend(pi);
 		const second = await pi.print("go");
-		assert.match(second.stderr, /^pi-turn-limit: exhausted at the limit of \$5\.00 today /);
+		assert.match(second.stderr, /^pi-turn-limit: stopped at the limit of \$5\.00 today /);
 		assert.deepEqual([second.code, pi.model.requests.length, readdirSync(debts(pi))], [53, 1, []]);
 	});
 }

@@ -68,7 +68,7 @@ test("the time in which a tool blocks the process counts, however long it is", a
 	const model = [calls({ name: "block", args: {} }), text("done")];
 	const pi = await host(t, { model, env, after: [blocks], fresh: true });
 	const { code, stderr } = await pi.print("go");
-	assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 1m30s/);
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of 1m30s/);
 	assert.deepEqual([code, pi.model.requests.length], [53, 1]);
 });
 
