@@ -3,23 +3,27 @@
 /** How often the clock looks whether the process runs, in milliseconds. */
 const TICK = 5_000;
 
-/** A longer gap between two looks means that the machine was suspended. */
-const SUSPENDED = 60_000;
+/** After a longer gap between two looks the machine was suspended, or a tool has blocked the process. */
+const LONG = 60_000;
 
 /** A timer cannot wait longer, in milliseconds. */
 const LONGEST_TIMER = 2_147_483_647;
 
 export class Clock {
 	readonly #now: () => number;
+	readonly #busy: () => number;
 	/** Not yet charged. */
 	#worked = 0;
 	/** The last look at the time; undefined while the agent does not work. */
 	#last: number | undefined;
+	#lastBusy = 0;
 	#ticking: NodeJS.Timeout | undefined;
 	#alarm: NodeJS.Timeout | undefined;
 
-	constructor(now: () => number = () => performance.now()) {
+	/** `busy`: the milliseconds in which this thread did not wait for events. A suspended machine waits, a blocked process does not. */
+	constructor(now = () => performance.now(), busy = () => performance.eventLoopUtilization().active) {
 		this.#now = now;
+		this.#busy = busy;
 	}
 
 	get isRunning(): boolean {
@@ -28,7 +32,7 @@ export class Clock {
 
 	/** The agent works; nothing happens if it did before. */
 	run(): void {
-		this.#last ??= this.#now();
+		if (this.#last === undefined) this.#note();
 		this.#ticking ??= setInterval(() => this.#look(), TICK).unref();
 	}
 
@@ -66,9 +70,14 @@ export class Clock {
 
 	#look(): void {
 		if (this.#last === undefined) return;
-		const now = this.#now();
-		const gap = now - this.#last;
-		this.#last = now;
-		if (gap <= SUSPENDED) this.#worked += gap;
+		const [last, lastBusy] = [this.#last, this.#lastBusy];
+		const now = this.#note();
+		const gap = now - last;
+		this.#worked += gap <= LONG ? gap : Math.min(gap, this.#lastBusy - lastBusy);
+	}
+
+	#note(): number {
+		this.#lastBusy = this.#busy();
+		return (this.#last = this.#now());
 	}
 }

@@ -52,7 +52,8 @@ export class Driver<C> {
 			await this.#commit(next, effects, at);
 			if (decision === "admit") {
 				this.#watchTime(at);
-				if (isTurn && !isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
+				if (!isTurn) this.#shared.beginCall();
+				else if (!isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
 			}
 			if (decision !== "wait") return decision;
 			// The commit above has awaited the ledger, or a question that this request opened.
@@ -74,6 +75,14 @@ export class Driver<C> {
 	async charge(amounts: Charged | undefined, at: C, isTurn = false): Promise<void> {
 		if (amounts) await this.step({ type: "charged", amounts }, at);
 		const told = this.#shared.charge(amounts, isTurn, this.#state.meters);
+		if (told) await this.step({ type: "balanced", balances: await told }, at);
+	}
+
+	/** The same for what a tool reports: the run is charged in full, the ledger less what subagents have told it. */
+	async chargeCall(amounts: Charged | undefined, at: C): Promise<void> {
+		if (amounts === undefined) return;
+		await this.step({ type: "charged", amounts }, at);
+		const told = this.#shared.chargeCall(amounts, this.#state.meters);
 		if (told) await this.step({ type: "balanced", balances: await told }, at);
 	}
 
@@ -114,7 +123,7 @@ export class Driver<C> {
 		this.#clock.stop();
 		this.#host.withdraw(at);
 		if (isCut) await this.step({ type: "interrupted" }, at);
-		await this.#shared.endRun();
+		await this.#endSharing(at);
 		await this.step({ type: "settled" }, at);
 	}
 
@@ -123,7 +132,7 @@ export class Driver<C> {
 		await this.chargeTime(at);
 		await this.step({ type: "shut_down" }, at);
 		this.#clock.stop();
-		await this.#shared.endRun();
+		await this.#endSharing(at);
 		this.#ended.abort();
 		this.#ended = new AbortController();
 	}
@@ -224,6 +233,11 @@ export class Driver<C> {
 			if (told && !isLimited(this.#state.meters[meter]))
 				await this.step({ type: "limit_set", meter, max: told.cap }, at);
 		}
+	}
+
+	async #endSharing(at: C): Promise<void> {
+		const debt = await this.#shared.endRun();
+		if (debt) this.#host.debtLeft(debt, at);
 	}
 
 	// Effects

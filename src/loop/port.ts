@@ -3,6 +3,7 @@ import type { Answer } from "../core/protocol.ts";
 import type { MeterId } from "../core/meters.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { State } from "../core/state.ts";
+import type { DebtLeft } from "./sharing/unsettled.ts";
 
 /** A person's reply to a question; `guidance` is what the model is to know. */
 export interface Reply {
@@ -36,6 +37,8 @@ export interface Host<C> {
 	readonly beforeTurn?: (at: C) => Promise<void>;
 	/** A state was committed, in a run or at the end of one. */
 	committed(state: State, at: C): void;
+	/** The ledger could not be told what this agent has spent; before `ended`, if a run is over. */
+	debtLeft(debt: DebtLeft, at: C): void;
 	/** A run is over. `repeated`: one like it was refused and reported just before. */
 	ended(outcome: Outcome, repeated: boolean, at: C): void;
 }

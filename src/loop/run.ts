@@ -19,6 +19,7 @@ import { questionAbout } from "./question.ts";
 import { restore, type SavedRun, writeRun } from "./saved-run.ts";
 import { type SessionBudget, SessionShare } from "./session-budget.ts";
 import type { Policies } from "../settings/options.ts";
+import { debtText } from "./sharing/debt-text.ts";
 import { asParent } from "./sharing/parents.ts";
 import { SharedLimits, type Sharing } from "./sharing/shared-limits.ts";
 import { type Tree, TREE_VARIABLE, writeTree } from "./sharing/tree-variable.ts";
@@ -310,6 +311,7 @@ export class Run implements LoopRun {
 				if (balances) await this.#driver.step({ type: "balanced", balances }, undefined);
 			},
 			committed: () => {},
+			debtLeft: (debt) => this.#report(debtText(debt)),
 			ended: (outcome) => {
 				this.reason = line(outcome, (id) => settings[KEY_OF[id]].source);
 				this.#outcome = publish(outcome);

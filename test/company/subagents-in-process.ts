@@ -13,16 +13,19 @@ export interface Ended {
 
 /**
  * `delegate`: a child has failed if its last message says `error`; otherwise the last text that it wrote is its
- * result. `bind: false` leaves the child as `createAgentSession` gives it.
+ * result. `bind: false` leaves the child as `createAgentSession` gives it. `reports`: it reports what the child has spent.
  */
 export default function (pi: ExtensionAPI): void {
 	pi.registerTool({
 		name: "delegate",
 		label: "delegate",
 		description: "Gives a task to another agent.",
-		parameters: { type: "object", properties: { task: { type: "string" }, bind: { type: "boolean" } } },
+		parameters: {
+			type: "object",
+			properties: { task: { type: "string" }, bind: { type: "boolean" }, reports: { type: "boolean" } },
+		},
 		async execute(_id, params, _signal, _onUpdate, { cwd }) {
-			const { task, bind = true } = params as { task: string; bind?: boolean };
+			const { task, bind = true, reports = false } = params as { task: string; bind?: boolean; reports?: boolean };
 			const outcomes: string[] = [];
 			const listener = (child: ExtensionAPI): void => {
 				child.events.on("turn-limit:outcome", (outcome) => outcomes.push((outcome as { kind: string }).kind));
@@ -44,7 +47,9 @@ export default function (pi: ExtensionAPI): void {
 				.map((outcome) => (outcome as { kind: string }).kind);
 			session.dispose();
 			const details: Ended = { errorMessage: last?.errorMessage, outcomes, entries };
-			return { content: [{ type: "text", text: told }], details };
+			const total = messages.reduce((sum, { usage }) => sum + usage.cost.total, 0);
+			const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: { total } };
+			return { content: [{ type: "text", text: told }], details, ...(reports ? { usage: usage as never } : {}) };
 		},
 	});
 }

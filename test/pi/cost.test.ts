@@ -411,6 +411,16 @@ test("a run that ends after the wrap-up names the limit that it was about", asyn
 	assert.deepEqual(ends(pi), [["wrapped_up", 2, 0.1]]);
 });
 
+for (const [what, env] of [
+	["1k tokens", { PI_TURN_LIMIT_TOKENS: "1k" }],
+	["$1", cost(1)],
+] as const) {
+	test(`a reply that reports 1e17 tokens meets a limit of ${what}`, async (t) => {
+		const pi = await host(t, { model: endless({ ...mark(), usage: { prompt: 1e17 } }), env });
+		assert.deepEqual([(await pi.print("go")).code, pi.model.requests.length], [53, 1]);
+	});
+}
+
 // A model without prices
 
 const FREE = { modelFields: { cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } } };
@@ -426,6 +436,46 @@ function others(pi: ExtensionAPI): void {
 		models: [model("priced", 1), model("gift", 0)] as never,
 	});
 }
+
+/**
+ * A model `router/auto` without prices of its own, whose replies cost what the scripted model's do. Where pi has no virtual
+ * models yet, it is one whose provider reports its own prices.
+ */
+async function routes(pi: ExtensionAPI): Promise<void> {
+	const { readFileSync } = await import("node:fs");
+	const file = readFileSync(`${process.env["PI_CODING_AGENT_DIR"]}/models.json`, "utf8");
+	const [[provider, { baseUrl }]] = Object.entries((JSON.parse(file) as { providers: object }).providers) as [
+		[string, { baseUrl: string }],
+	];
+	const virtual = pi as unknown as { registerVirtualModel?: (model: object) => void };
+	if (virtual.registerVirtualModel) {
+		const route = (_request: unknown, ctx: { modelRegistry: { find: (...name: string[]) => object } }) => ({
+			...{ model: ctx.modelRegistry.find(provider, "scripted"), thinkingLevel: "off" },
+		});
+		return virtual.registerVirtualModel({ provider: "router", id: "auto", name: "Auto", route });
+	}
+	const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+	const limits = { reasoning: false, input: ["text"], contextWindow: 200_000, maxTokens: 8_000 };
+	pi.registerProvider("router", {
+		...{ baseUrl: `${baseUrl}/openrouter.ai`, apiKey: "none", api: "openai-completions" },
+		models: [{ id: "auto", name: "Auto", cost, ...limits }] as never,
+	});
+	pi.on("message_end", ({ message }) => {
+		if (message.role !== "assistant" || message.usage.output === 0) return undefined;
+		const { usage } = message;
+		return { message: { ...message, usage: { ...usage, cost: { ...usage.cost, total: 0.01 } } } };
+	});
+}
+
+const ROUTED = { before: [routes], args: ["--provider", "router", "--model", "auto"] };
+
+test("a model that has prices only in its replies is held to the limit, and nothing else is said", async (t) => {
+	const pi = await host(t, { ...ROUTED, model: endless(), env: cost(0.03) });
+	const { stderr, code } = await pi.print("go");
+	const spent = "spent: 3 turns, 3 tool calls, $0.03";
+	assert.equal(stderr, `pi-turn-limit: stopped at the limit of $0.03 (${VARIABLE}), without an answer; ${spent}.\n`);
+	assert.deepEqual([pi.model.requests.length, code], [3, 53]);
+});
 
 test("without a person, stderr says once that a model without prices cannot be held to the limit", async (t) => {
 	const pi = await host(t, { ...FREE, model: (_request, n) => (n < 5 ? mark() : text("done")), env: cost(0.03) });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { bash, calls, endless, held, host, outcomes, type Reply, spy, text } from "../harness/index.ts";
 
 const ONE_SECOND = { PI_TURN_LIMIT_TIME: "1s", PI_TURN_LIMIT_GRACE: "0" };
@@ -38,9 +41,51 @@ test("under synthesize nothing is cut off: the answer comes after the call", asy
 const FAST = `data:text/javascript,${encodeURIComponent(`
 	const now = performance.now.bind(performance);
 	performance.now = () => 100 * now();
+	const use = performance.eventLoopUtilization.bind(performance);
+	performance.eventLoopUtilization = () => ({ active: 100 * use().active });
 	const every = globalThis.setInterval;
 	globalThis.setInterval = (act, ms, ...more) => every(act, ms === 5000 ? 50 : ms, ...more);
 `)}`;
+
+/** An extension to load beside ours: a tool that waits for another program and lets nothing else of pi run. */
+async function blocks(pi: ExtensionAPI): Promise<void> {
+	const { execSync } = await import("node:child_process");
+	pi.registerTool({
+		name: "block",
+		label: "block",
+		description: "Blocks.",
+		parameters: { type: "object", properties: {} } as never,
+		execute: () => {
+			execSync("sleep 1");
+			return Promise.resolve({ content: [{ type: "text", text: "ok" }], details: {} });
+		},
+	});
+}
+
+test("the time in which a tool blocks the process counts, however long it is", async (t) => {
+	// In the fast process a second is 100.
+	const env = { PI_TURN_LIMIT_TIME: "90s", PI_TURN_LIMIT_GRACE: "0", NODE_OPTIONS: `--import=${FAST}` };
+	const model = [calls({ name: "block", args: {} }), text("done")];
+	const pi = await host(t, { model, env, after: [blocks], fresh: true });
+	const { code, stderr } = await pi.print("go");
+	assert.match(stderr, /^pi-turn-limit: stopped at the limit of 1m30s/);
+	assert.deepEqual([code, pi.model.requests.length], [53, 1]);
+});
+
+/** The numbers of epoll_wait and epoll_pwait, on Intel and ARM. */
+const WAITS_FOR_EVENTS = /^(232|281|22) /;
+
+/** Stops a process while it waits for events, as nearly every process does that a person or a closed lid stops. */
+async function stopIdle(child: ChildProcess): Promise<void> {
+	const proc = (file: string): string => readFileSync(`/proc/${child.pid}/${file}`, "utf8");
+	for (;;) {
+		child.kill("SIGSTOP");
+		while (!/\) T /.test(proc("stat"))) await setImmediate();
+		if (WAITS_FOR_EVENTS.test(proc("syscall"))) return;
+		child.kill("SIGCONT");
+		await setImmediate();
+	}
+}
 
 test("the time in which the whole process is stopped does not count", async (t) => {
 	const slow = held(text("done"));
@@ -49,7 +94,7 @@ test("the time in which the whole process is stopped does not count", async (t) 
 	const pi = await host(t, { model: [slow], env, after: [spy] });
 	const running = pi.start("-p", "go");
 	await pi.model.arrival(1);
-	running.child.kill("SIGSTOP");
+	await stopIdle(running.child);
 	const stopped = performance.now();
 	await setTimeout(1500); // Nothing tells of the time that passes in a stopped process.
 	running.child.kill("SIGCONT");

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { calls, host, outcomes, spy, text } from "../harness/index.ts";
@@ -57,5 +59,20 @@ test("a tool that reports null as its usage does not keep the session from being
 	});
 	await pi.print("go");
 	const { code, stdout, stderr } = await pi.print("-c", "go on");
+	assert.deepEqual([code, stdout, stderr], [0, "done\n", ""]);
+});
+
+test("an entry without a message on another branch does not keep the session from being resumed", async (t) => {
+	const pi = await host(t, { session: true, model: () => text("done") });
+	await pi.print("go", "again");
+	const folder = join(dirname(pi.cwd), "sessions");
+	const [file = ""] = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+		name.endsWith(".jsonl"),
+	);
+	const path = join(folder, file);
+	const lines = readFileSync(path, "utf8").trim().split("\n");
+	const odd = JSON.stringify({ type: "message", id: "0dd", parentId: null, timestamp: new Date().toISOString() });
+	writeFileSync(path, `${[...lines.slice(0, -1), odd, lines.at(-1)].join("\n")}\n`);
+	const { code, stdout, stderr } = await pi.print("--session", path, "go on");
 	assert.deepEqual([code, stdout, stderr], [0, "done\n", ""]);
 });

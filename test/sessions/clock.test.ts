@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { Clock } from "../../src/loop/clock.ts";
 
 /** A clock, and a way to let time pass: timers run as they would, every five seconds. */
-function clock(t: TestContext): { clock: Clock; pass: (seconds: number) => void; sleep: (seconds: number) => void } {
+function clock(t: TestContext): {
+	clock: Clock;
+	pass: (seconds: number) => void;
+	/** No timer runs: the machine is suspended. */
+	sleep: (seconds: number) => void;
+	/** No timer runs: a tool has blocked the process. */
+	block: (seconds: number) => void;
+} {
 	let now = 0;
+	let busy = 0;
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	t.after(() => t.mock.timers.reset());
 	const pass = (seconds: number): void => {
@@ -13,7 +22,20 @@ function clock(t: TestContext): { clock: Clock; pass: (seconds: number) => void;
 			t.mock.timers.tick(1000);
 		}
 	};
-	return { clock: new Clock(() => now), pass, sleep: (seconds) => (now += 1000 * seconds) };
+	const sleep = (seconds: number): void => void (now += 1000 * seconds);
+	const block = (seconds: number): void => {
+		sleep(seconds);
+		busy += 1000 * seconds;
+	};
+	return {
+		clock: new Clock(
+			() => now,
+			() => busy,
+		),
+		pass,
+		sleep,
+		block,
+	};
 }
 
 test("a silent tool of ten minutes counts ten minutes", (t) => {
@@ -48,6 +70,37 @@ test("while the machine is suspended nothing counts; a minute without a look sti
 	it.run();
 	sleep(60);
 	assert.equal(it.lap(), 60_000);
+});
+
+test("a tool that blocks the process for more than a minute counts, and only that does", (t) => {
+	const { clock: it, pass, sleep, block } = clock(t);
+	block(500);
+	it.run();
+	pass(5);
+	block(125);
+	pass(5);
+	assert.equal(it.lap(), 135_000 - 5_000, "the tick that follows is in the same gap");
+	block(70);
+	sleep(300);
+	assert.equal(it.lap(), 70_000);
+	it.pause();
+	block(80);
+	it.run();
+	sleep(61);
+	assert.equal(it.lap(), 0);
+});
+
+test("without others, the clocks are those of the process: one that blocks is busy", async () => {
+	await setImmediate();
+	let now = 0;
+	const it = new Clock(() => now);
+	it.run();
+	const started = performance.now();
+	while (performance.now() - started < 20);
+	now += 61_000;
+	const counted = it.lap();
+	it.stop();
+	assert.ok(counted >= 20 && counted < 61_000, `it counted ${counted} ms`);
 });
 
 test("nothing counts and no alarm rings once the run is over", (t) => {

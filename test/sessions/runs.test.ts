@@ -1061,12 +1061,24 @@ describe("amounts", () => {
 		assert.deepEqual(kinds(), ["exhausted"]);
 	});
 
-	for (const cost of [-1, Number.MAX_VALUE]) {
-		test(`an amount of ${cost} that a tool reports is none`, async (t) => {
+	for (const [cost, used] of [
+		[-1, 0.02],
+		[Number.MAX_VALUE, 1_000_000.01],
+	] as const) {
+		test(`an amount of ${cost} that a tool reports makes ${used} of the run`, async (t) => {
 			const model = [calls({ name: "pay", args: { cost } }), text("done")];
 			const { pi, limit } = await guarded(t, { cost: 1 }, { model, extensions: [pays] });
 			await pi.run("go");
-			assert.equal(limit.snapshot().cost.used, 0.02);
+			assert.equal(limit.snapshot().cost.used, used);
+		});
+	}
+
+	for (const limits of [{ tokens: 1000 }, { cost: 1 }]) {
+		test(`a reply that reports more than a safe number meets a limit of ${JSON.stringify(limits)}`, async (t) => {
+			const model = endless({ ...noop, usage: { prompt: 1e17 } });
+			const { pi, kinds } = await guarded(t, limits, { model });
+			await pi.run("go");
+			assert.deepEqual([pi.model.requests.length, kinds()], [1, ["exhausted"]]);
 		});
 	}
 
@@ -1163,6 +1175,46 @@ describe("amounts", () => {
 				assert.deepEqual(pi.notifications, []);
 			});
 		}
+
+		const reports = (total: number) => (api: ExtensionAPI) => {
+			api.on("message_end", ({ message }) => {
+				if (message.role !== "assistant") return undefined;
+				return { message: { ...message, usage: { ...message.usage, cost: { ...message.usage.cost, total } } } };
+			});
+		};
+		for (const [what, change] of [
+			["routes to another", () => ({ id: "auto", api: "pi-virtual" })],
+			["is one of OpenRouter's", () => ({ provider: "openrouter" })],
+			["is reached through OpenRouter", () => ({ baseUrl: "https://openrouter.ai/api/v1" })],
+		] as const) {
+			test(`is no news before its first reply if it ${what}, because the reply may have a price`, async (t) => {
+				const pi = await inside(t, { env: { PI_TURN_LIMIT_COST: "1" }, person: () => false });
+				const model = { ...pi.session.model, ...free.modelFields, ...change() };
+				await pi.session.extensionRunner.emit({ type: "model_select", model, source: "set" } as never);
+				assert.deepEqual(pi.notifications, []);
+			});
+		}
+
+		for (const [total, said] of [
+			[0, [{ message: warning, type: "warning" }]],
+			[0.000_000_1, []],
+		] as const) {
+			test(`is told with the first reply, once, if the reply says $${total}`, async (t) => {
+				const options = { env: { PI_TURN_LIMIT_COST: "1" }, person: () => false, model: endless(text("done")) };
+				const pi = await inside(t, { ...options, extensions: [reports(total), installed] });
+				await pi.run("go");
+				await pi.run("go on");
+				assert.deepEqual(pi.notifications, said);
+			});
+		}
+
+		test("is no news of a reply without any tokens", async (t) => {
+			const nothing = { ...text("done"), usage: { prompt: 0, completion: 0 } };
+			const options = { env: { PI_TURN_LIMIT_COST: "1" }, person: () => false, model: endless(nothing) };
+			const pi = await inside(t, options);
+			await pi.run("go");
+			assert.deepEqual(pi.notifications, []);
+		});
 
 		test("is nobody's concern without a limit", async (t) => {
 			const pi = await inside(t, { ...free, person: () => false });

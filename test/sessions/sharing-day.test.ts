@@ -100,7 +100,7 @@ describe("a day", () => {
 		]);
 	});
 
-	test("alone says nothing of a tree", async (t) => {
+	test("alone shows no tree, and lets its members know theirs, in which nothing is limited", async (t) => {
 		const variables: (string | undefined)[] = [];
 		const model = () => {
 			variables.push(process.env["PI_TURN_LIMIT_ROOT"]);
@@ -108,7 +108,8 @@ describe("a day", () => {
 		};
 		const pi = await sharing(t, { limits: { day: { maxTurns: 9 } }, model, person: () => false });
 		await pi.run("go");
-		assert.match(variables[0] ?? "", /^\d+\.\d+\.1$/);
+		const [, tree = ""] = /^\d+\.\d+\.1 (.*)$/.exec(variables[0] ?? "") ?? [];
+		assert.deepEqual((JSON.parse(tree) as { limits: object }).limits, { "day.maxTurns": 9 });
 		assert.doesNotMatch((await say(pi))[0] ?? "", /tree/i);
 		assert.deepEqual(pi.errors, []);
 	});

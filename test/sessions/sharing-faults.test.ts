@@ -14,10 +14,12 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 import installed from "../../src/hosts/pi/extension.ts";
 import type { Inside } from "../harness/inside.ts";
-import { text } from "../harness/model.ts";
+import { held, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 import {
@@ -268,6 +270,129 @@ describe("a ledger whose directory is a file", () => {
 		mend();
 		await pi.run("go");
 		assert.deepEqual([questions(pi), pi.model.requests.length], [["You've used 2 turns today. Continue?"], 2]);
+	});
+});
+
+test("the end of a session waits until a slow ledger has heard of the turn that was under way", async (t) => {
+	const slow = held(text("done"));
+	const pi = await sharing(t, { limits: { day: { maxTurns: 9 } }, model: [slow], person: () => false });
+	void pi.session.prompt("go");
+	await pi.model.arrival(1);
+	const other = new DatabaseSync(fileOf(pi));
+	other.exec("BEGIN IMMEDIATE");
+	let hasEnded = false;
+	const ending = pi.session.extensionRunner
+		.emit({ type: "session_shutdown", reason: "quit" })
+		.then(() => (hasEnded = true));
+	for (let i = 0; i < 50; i++) await setImmediate();
+	assert.equal(hasEnded, false);
+	other.close();
+	await ending;
+	assert.equal(await turnsToday(pi), 1);
+	slow.release();
+	await pi.until("the end of the run", () => pi.events.some(({ type }) => type === "agent_end"));
+});
+
+/** The turns of today, as the ledger has them. */
+async function turnsToday(pi: Inside): Promise<number | undefined> {
+	const ledger = await openSqlite({ directory: directoryOf(pi), within: pi.folder });
+	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const [reading] = await ledger.read([{ scope: "day", zone, caps: {} }]);
+	ledger.close();
+	return reading?.meters["turns"]?.used;
+}
+
+describe("a ledger that is locked from the last turn of a run on", () => {
+	let other: DatabaseSync;
+	const harm = (pi: Inside, t: TestContext): void => {
+		other = new DatabaseSync(fileOf(pi));
+		other.exec("BEGIN IMMEDIATE");
+		// It waits for five seconds, which are over at once.
+		let now = performance.now();
+		t.mock.method(performance, "now", () => (now += 1000));
+	};
+	const debts = (pi: Inside): string => `${directoryOf(pi)}.debts`;
+	const warnings = (pi: Inside): string[] =>
+		pi.notifications.flatMap(({ message, type }) => (type === "warning" ? [message] : []));
+
+	async function harmed(t: TestContext, more: (pi: Inside) => void = () => {}) {
+		const model = (_request: unknown, n: number) => {
+			if (n === 1) {
+				harm(pi, t);
+				more(pi);
+			}
+			return text("done");
+		};
+		const pi: Inside = await sharing(t, {
+			limits: { day: { maxTurns: 9 }, tree: { maxTurns: 9 } },
+			model,
+			person: () => false,
+		});
+		return pi;
+	}
+
+	test("leaves a debt of which the person is told, and which the next look at the budget pays", async (t) => {
+		const pi = await harmed(t);
+		await pi.run("go");
+		const reason = `The ledger ${directoryOf(pi)} cannot be used: database is locked.`;
+		const kept = "that is kept, and counted when it is next used";
+		assert.deepEqual(warnings(pi), [
+			`The shared budget was not told of 1 turn, $0.01, 550 tokens yet; ${kept}. ${reason}`,
+		]);
+		assert.equal(readdirSync(debts(pi)).length, 1, "the end of the agent is none");
+		other.close();
+		await say(pi);
+		assert.deepEqual([readdirSync(debts(pi)), await turnsToday(pi)], [[], 1]);
+		await pi.run("once more");
+		assert.equal(await turnsToday(pi), 2);
+	});
+
+	test("leaves in memory what cannot be kept, says so once, and pays it when it can", async (t) => {
+		const pi = await harmed(t, (pi) => writeFileSync(debts(pi), ""));
+		await pi.run("go");
+		await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "quit" });
+		const [warning = "", ...others] = warnings(pi);
+		assert.match(
+			warning,
+			/was not told of 1 turn, .*, and will not be once this process has ended\. The ledger .* is locked\. A debt cannot be kept in /,
+		);
+		assert.deepEqual(others, []);
+		rmSync(debts(pi));
+		other.close();
+		await say(pi);
+		assert.equal(await turnsToday(pi), 1);
+	});
+
+	test("keeps several debts of a run, and says their sum", async (t) => {
+		const pays = (api: ExtensionAPI): void => {
+			api.on("turn_end", async () => {
+				await pi.session.extensionRunner.emit({ type: "session_tree", summaryEntry: { usage } } as never);
+			});
+		};
+		const usage = { input: 3, cost: { total: 0.5 } };
+		const model = () => {
+			harm(pi, t);
+			return text("done");
+		};
+		const options = { limits: { day: { maxTurns: 9 } }, model, person: () => false, extensions: [installed, pays] };
+		const pi: Inside = await sharing(t, options);
+		await pi.run("go");
+		assert.match(warnings(pi).join(), /was not told of 1 turn, \$0\.51, 553 tokens yet/);
+		assert.equal(readdirSync(debts(pi)).length, 2);
+		other.close();
+		await say(pi);
+		assert.equal(await turnsToday(pi), 1);
+	});
+
+	test("closes the next gate if a debt cannot be paid", async (t) => {
+		const pi = await harmed(t);
+		await pi.run("go");
+		other.close();
+		const [name = ""] = readdirSync(debts(pi));
+		writeFileSync(join(debts(pi), name), "{");
+		await pi.run("once more");
+		assert.match(pi.asked[0]?.message ?? "", /The debt .* cannot be paid: /);
+		assert.equal(pi.model.requests.length, 1);
 	});
 });
 

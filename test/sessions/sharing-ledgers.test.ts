@@ -7,7 +7,7 @@ import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../../src/ledger/memory.ts";
 import { type Account, type FleetAccount, type Ledger, LedgerError } from "../../src/ledger/port.ts";
 import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
-import { Shares } from "../../src/loop/sharing/reservation.ts";
+import { Reservations } from "../../src/loop/sharing/reservation.ts";
 import { fleetAccounts } from "../../src/loop/sharing/fleet-accounts.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Inside } from "../harness/inside.ts";
@@ -65,9 +65,9 @@ describe("an agent that waits for what another holds", () => {
 		const books = memory()();
 		const caps = { turns: 3 };
 		await books.settle("spent", [today], { turns: 2 });
-		await books.reserve("other", [{ ...today, caps } as Account], { turns: 1 }, 60_000);
+		await books.reserve("other", [{ ...today, caps }], { turns: 1 }, 60_000);
 		const slow = new Slow(books);
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const pass = async (seconds: number): Promise<void> => {
 			for (let i = 0; i < seconds * 10; i++) {
 				await setImmediate();
@@ -89,7 +89,7 @@ describe("an agent that waits for what another holds", () => {
 
 describe("Escape", () => {
 	test("ends the wait for a ledger that does not answer", async () => {
-		const shares = new Shares("nowhere", () => new Promise(() => {}), undefined);
+		const shares = new Reservations("nowhere", () => new Promise(() => {}), undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [undefined, escape.signal]);
 		escape.abort();
@@ -105,7 +105,7 @@ describe("Escape", () => {
 			await Promise.resolve();
 			return slow.ledger;
 		};
-		const shares = new Shares("nowhere", open, undefined);
+		const shares = new Reservations("nowhere", open, undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [undefined, escape.signal]);
 		await setImmediate();
@@ -118,7 +118,7 @@ describe("Escape", () => {
 	test("gives back what the ledger has held since", async () => {
 		const books = memory()();
 		const slow = new Slow(books);
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const escape = new AbortController();
 		slow.stall();
 		const reserved = shares.reserve(DAY, [escape.signal]);
@@ -126,7 +126,7 @@ describe("Escape", () => {
 		escape.abort();
 		await reserved;
 		await slow.answer();
-		assert.deepEqual(slow.asked, ["reserve", "settle"]);
+		assert.deepEqual(slow.asked, ["join", "reserve", "reserve", "settle"], "the agent is in a tree of its own");
 		const [reading] = await books.read([today]);
 		assert.deepEqual(reading?.meters, {});
 	});
@@ -135,7 +135,7 @@ describe("Escape", () => {
 		const slow = new Slow(memory()());
 		let open = (): void => {};
 		const opened = new Promise<Ledger>((resolve) => (open = () => resolve(slow.ledger)));
-		const shares = new Shares("nowhere", () => opened, undefined);
+		const shares = new Reservations("nowhere", () => opened, undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(TREE, [escape.signal]);
 		escape.abort();
@@ -150,19 +150,19 @@ describe("Escape", () => {
 		const books = memory()();
 		await books.reserve("another", [today], { turns: 3 }, 60_000);
 		const slow = new Slow(books);
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [escape.signal]);
 		await setImmediate();
 		escape.abort();
 		assert.deepEqual(await reserved, { type: "interrupted" });
 		await slow.answer();
-		assert.deepEqual(slow.asked, ["reserve"]);
+		assert.deepEqual(slow.asked, ["join", "reserve", "reserve"]);
 	});
 
 	test("while the ledger is joined leaves the next run as it should be", async () => {
 		const slow = new Slow(memory()());
-		const shares = new Shares("nowhere", () => Promise.resolve(slow.ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
 		const escape = new AbortController();
 		slow.stall();
 		const reserved = shares.reserve(TREE, [escape.signal]);
@@ -178,10 +178,10 @@ describe("Escape", () => {
 		const failing = new Promise((_resolve, reject) => {
 			fail = () => reject(new LedgerError("unreachable", "It is gone."));
 		});
-		const broken = { reserve: () => failing, close: () => {} };
+		const broken = { join: () => failing, close: () => {} };
 		const slow = new Slow(memory()());
 		const ledgers = [broken as unknown as Ledger, slow.ledger];
-		const shares = new Shares("nowhere", () => Promise.resolve(ledgers.shift() as Ledger), undefined);
+		const shares = new Reservations("nowhere", () => Promise.resolve(ledgers.shift() as Ledger), undefined);
 		const escape = new AbortController();
 		const reserved = shares.reserve(DAY, [escape.signal]);
 		await setImmediate();
@@ -216,7 +216,7 @@ describe("a fleet's budget", () => {
 			opened++;
 			return Promise.resolve(slow.ledger);
 		};
-		const shares = new Shares("nowhere", there, undefined, budget(caps, periods));
+		const shares = new Reservations("nowhere", there, undefined, budget(caps, periods));
 		return { books, slow, shares, opened: () => opened };
 	}
 
@@ -242,7 +242,7 @@ describe("a fleet's budget", () => {
 		const ledgers = [memory()(), memory()()];
 		const [, emptied] = ledgers;
 		const open = () => Promise.resolve((ledgers.shift() ?? emptied) as Ledger);
-		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
+		const shares = new Reservations("nowhere", open, undefined, budget({ turns: 9 }));
 		await shares.reserve(UNLIMITED, []);
 		await shares.endRun();
 		assert.deepEqual(await shares.reserve(UNLIMITED, []), {
@@ -298,7 +298,7 @@ describe("a fleet's budget", () => {
 			now += 2000;
 			return books;
 		};
-		const shares = new Shares("nowhere", open, undefined, budget({}, { day: { turns: 5 } }));
+		const shares = new Reservations("nowhere", open, undefined, budget({}, { day: { turns: 5 } }));
 		await shares.reserve(UNLIMITED, []);
 		await shares.beginTurn(UNLIMITED);
 		await shares.settleTurn({}, UNLIMITED);
@@ -344,7 +344,7 @@ describe("a fleet's budget", () => {
 	test("that cannot be read says why", async () => {
 		const ledger = { read: () => Promise.reject(new LedgerError("denied", "It lets nobody in.")), close: () => {} };
 		const open = () => Promise.resolve(ledger as unknown as Ledger);
-		const shares = new Shares("nowhere", open, undefined, budget({ turns: 9 }));
+		const shares = new Reservations("nowhere", open, undefined, budget({ turns: 9 }));
 		await assert.rejects(shares.read(UNLIMITED, true), { message: "It lets nobody in." });
 	});
 
@@ -358,7 +358,7 @@ describe("a fleet's budget", () => {
 		const pi = await ofFleet(t, { limits: {}, person: () => false });
 		const open = memory();
 		await open().join(team(caps));
-		limits[0]?.takeOver(new Shares("nowhere", () => Promise.resolve(open()), undefined, budget({ turns: 9 })));
+		limits[0]?.takeOver(new Reservations("nowhere", () => Promise.resolve(open()), undefined, budget({ turns: 9 })));
 		return pi;
 	}
 

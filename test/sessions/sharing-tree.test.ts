@@ -37,6 +37,30 @@ describe("a tree", () => {
 		assert.equal(pi.model.requests.length, 8 + 3);
 	});
 
+	test("has the full limit that was set between runs, whatever a yes has granted to the one before", async (t) => {
+		const pi = await sharing(t, { limits: { tree: { maxTurns: 4 } }, person: (_asked, n) => n === 1 });
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 4 + 1);
+		await say(pi, "tree 8");
+		await pi.run("go on");
+		assert.equal(pi.model.requests.length, 5 + 8);
+		assert.equal(questions(pi).at(-1), "You've used 8 turns in this tree of agents. Continue?");
+	});
+
+	test("has the full limit also where it was set in the run that was granted more", async (t) => {
+		const pi: Inside = await sharing(t, {
+			limits: { tree: { maxTurns: 4 } },
+			person: async (_asked, n) => {
+				if (n === 2) await say(pi, "tree 8");
+				return n === 1;
+			},
+		});
+		await pi.run("go");
+		const before = pi.model.requests.length;
+		await pi.run("go on");
+		assert.equal(pi.model.requests.length - before, 8);
+	});
+
 	test("that goes on has what was promised to it between runs too", async (t) => {
 		const pi = await sharing(t, { limits: { tree: { maxTurns: 3 } }, ...no });
 		await pi.run("go");
@@ -289,6 +313,38 @@ describe("the ledger", () => {
 			}
 		});
 		return names.filter((name) => name === fileOf(pi));
+	}
+
+	for (const [what, end] of [
+		["that has ended", (pi: Inside) => pi.run("go")],
+		[
+			"whose session ends in it",
+			async (pi: Inside) => {
+				void pi.session.prompt("go");
+				await pi.model.arrival(1);
+				await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "quit" });
+			},
+		],
+	] as const) {
+		test(`has no file open and no timer running after a run ${what}`, async (t) => {
+			const slow = held(text("done"));
+			if (what === "that has ended") slow.release();
+			const pi = await sharing(t, { limits: { tree: { maxTurns: 9 } }, model: [slow], ...no });
+			const begun = t.mock.method(globalThis, "setInterval");
+			const ended = t.mock.method(globalThis, "clearInterval");
+			await end(pi);
+			const over = ended.mock.calls.map(({ arguments: [timer] }) => timer);
+			// The clock looks every 5 seconds, and holds are renewed every 20.
+			const ours = begun.mock.calls.filter(({ arguments: [, ms] }) => ms === 5_000 || ms === 20_000);
+			assert.equal(ours.length, 2);
+			assert.deepEqual(
+				ours.filter(({ result }) => !over.includes(result)),
+				[],
+			);
+			assert.deepEqual(open(pi), []);
+			slow.release();
+			await pi.until("the end of the run", () => pi.events.some(({ type }) => type === "agent_end"));
+		});
 	}
 
 	test("is open in a run, and not between runs", async (t) => {

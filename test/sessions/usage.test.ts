@@ -62,6 +62,18 @@ describe("a session has spent", () => {
 	}
 });
 
+test("a session has spent what its other entries say where one lacks its message, whatever that stands for", () => {
+	const session = SessionManager.inMemory();
+	ENTRIES["user"]?.(session);
+	reply(session, "stop", {});
+	const odd = ["message", "custom_message", "compaction", "branch_summary", "custom", "usage"].flatMap((type) => [
+		{ type, id: type, parentId: null, timestamp: "" },
+		{ type, id: type, parentId: null, timestamp: "", message: null, usage: null },
+	]);
+	const entries = [...session.getEntries(), ...odd] as ReturnType<SessionManager["getEntries"]>;
+	assert.deepEqual(spentIn(entries), { sessionTurns: 1, sessionCost: 10_000, sessionTokens: 557 });
+});
+
 for (const [what, given, amounts] of [
 	["that reports nothing", undefined, undefined],
 	["that reports null", null, undefined],
@@ -69,7 +81,13 @@ for (const [what, given, amounts] of [
 	["that lacks parts", { output: 3 }, { tokens: 3 }],
 	["that costs less than half a millionth", { cost: { ...prices, total: 0.000_000_4 } }, undefined],
 	["that costs nearly a millionth", { input: 1, cost: { ...prices, total: 0.000_000_6 } }, { cost: 1, tokens: 1 }],
-	["that is no number", { input: NaN, cost: { ...prices, total: Infinity } }, undefined],
+	["that is text", { input: "10", output: "5", cost: { ...prices, total: "0.5" } }, { cost: 500_000, tokens: 15 }],
+	["one part of which is no number", { input: NaN, output: 7, cacheWrite: {} }, { tokens: 7 }],
+	["that is no number at all", { input: NaN, output: "many", cost: { ...prices, total: "free" } }, undefined],
+	["one part of which is below 0", { input: -500, output: 7, cost: { ...prices, total: -1 } }, { tokens: 7 }],
+	["that no safe number holds", { input: 1e17, cost: { ...prices, total: 1e11 } }, { cost: 1e12, tokens: 1e12 }],
+	["without end", { input: Infinity, output: Infinity }, { tokens: 1e12 }],
+	["whose cost is no object", { output: 3, cost: null }, { tokens: 3 }],
 ] as const) {
 	test(`a usage ${what} is charged as ${JSON.stringify(amounts)}`, () => {
 		assert.deepEqual(chargeOf(given as Usage | null | undefined), amounts);

@@ -149,6 +149,21 @@ test("status shows what the tree has spent, and its agents", async (t) => {
 	assert.doesNotMatch(status, /^day/m);
 });
 
+for (const scope of ["tree", "day"]) {
+	test(`what a tool reports of a subagent counts once for the ${scope} if the subagent has told it`, async (t) => {
+		const starts = [{ name: "delegate", args: { task: "look", reports: true } }];
+		const env = { [`PI_TURN_LIMIT_${scope.toUpperCase()}_COST`]: "9" };
+		const pi = await family(t, { tool: inProcess, starts, child: answersAfter(1, "done"), env });
+		const rpc = await pi.rpc();
+		await rpc.run("go");
+		assert.equal(pi.model.requests.length, 4, "a reply costs a cent");
+		await rpc.prompt(`/turn-limit ${scope} cost`);
+		assert.match(rpc.notifications.at(-1)?.message ?? "", new RegExp(`^${scope} cost +\\$0\\.04 of \\$9`));
+		await rpc.prompt("/turn-limit session cost");
+		assert.match(rpc.notifications.at(-1)?.message ?? "", /^session cost +\$0\.04 of/);
+	});
+}
+
 test("a pi without shared limits makes no ledger, and says nothing of trees and days", async (t) => {
 	const pi = await host(t, { model: [mark(), text("done")] });
 	const rpc = await pi.rpc();

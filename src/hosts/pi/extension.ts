@@ -16,7 +16,7 @@ import { agentDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Context, Pi } from "./host/api.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
 import { shared } from "./host/process.ts";
-import { giveUp, log, notStarted, printReport, refuse, write, writeNow } from "./outcome/exit.ts";
+import { failAtExit, giveUp, log, notStarted, printReport, refuse, write, writeNow } from "./outcome/exit.ts";
 import { Session } from "./session.ts";
 
 export default function (pi: Pi): void {
@@ -47,6 +47,7 @@ export default function (pi: Pi): void {
 		refuse,
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		giveUp,
+		debtLost: failAtExit,
 	});
 }
 

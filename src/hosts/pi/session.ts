@@ -5,9 +5,11 @@ import { refusal } from "../../core/to-model.ts";
 import { Driver } from "../../loop/driver.ts";
 import type { Host } from "../../loop/port.ts";
 import { questionAbout } from "../../loop/question.ts";
+import { debtText } from "../../loop/sharing/debt-text.ts";
 import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
-import type { Shares } from "../../loop/sharing/reservation.ts";
+import type { Reservations } from "../../loop/sharing/reservation.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
+import type { DebtLeft } from "../../loop/sharing/unsettled.ts";
 import { readMessage } from "../../settings/supplied.ts";
 import { execute } from "./command/command.ts";
 import { type Course, handlersOf } from "./events/handlers.ts";
@@ -39,7 +41,7 @@ const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or new
 interface Heritage {
 	readonly state: State;
 	/** Its holds in the ledger included. */
-	readonly shares: Shares | undefined;
+	readonly shares: Reservations | undefined;
 	readonly turn: TurnFacts;
 	readonly reports: ReportFacts;
 	readonly prompt: Prompt;
@@ -294,6 +296,13 @@ export class Session implements Subscriber, Course {
 		leaveProcess(ctx.sessionManager);
 	}
 
+	/** A member that has an answer says nothing: its caller would take any line for a failure. */
+	#debtLeft(debt: DebtLeft, ctx: Context): void {
+		if (this.#role.isMember && this.#reports.answer !== undefined) return;
+		this.#display.warnOnce(debtText(debt), ctx);
+		if (debt.whyNotKept !== undefined && this.#role.ownsProcess) this.#options.debtLost?.(ctx);
+	}
+
 	isAfterEnd({ signal }: Context): boolean {
 		return this.#hasEnded && signal?.aborted === true;
 	}
@@ -374,6 +383,7 @@ export class Session implements Subscriber, Course {
 				display.showRun(state, ctx);
 				if (ctx !== DISPOSED) this.awaitTurnEnd();
 			},
+			debtLeft: (debt, ctx) => this.#debtLeft(debt, ctx),
 			ended: (outcome, repeated, ctx) => {
 				this.#reports.runEnded(outcome, repeated, this.state, ctx);
 				this.#subscription.endTurn();

@@ -1,4 +1,5 @@
 /** Reads the address of a PostgreSQL database. Errors show nothing of an address that is wrong: it may hold a password. */
+import { createHash } from "node:crypto";
 import { LedgerError } from "../port.ts";
 
 export interface Host {
@@ -60,6 +61,14 @@ export function parseAddress(text: string): Address {
 		options: parameters.get("options") ?? undefined,
 		shown: `${parsed.map((host) => host.name).join(",")}/${database}`,
 	};
+}
+
+/** The same for every login on a server's database, and shows nothing of the address. */
+export function serverIn(address: string): string {
+	const { hosts, database } = parseAddress(address);
+	return createHash("sha256")
+		.update(JSON.stringify([hosts, database]))
+		.digest("hex");
 }
 
 function parseHost(text: string): Host {

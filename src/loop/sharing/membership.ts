@@ -41,6 +41,11 @@ export class Membership {
 		return this.#tree;
 	}
 
+	/** An agent started this session. */
+	get isMember(): boolean {
+		return this.#isInherited;
+	}
+
 	get agent(): Spending | undefined {
 		return this.#agent;
 	}
@@ -60,7 +65,8 @@ export class Membership {
 	/** From the outermost to the innermost. */
 	accountsOf(meters: Meters): readonly Account[] {
 		const fleet = this.#budget === undefined ? [] : fleetAccounts(this.#budget, Date.now());
-		return [...fleet, ...periodsOf(meters, this.#isMember), ...this.#treeOf(meters)];
+		const periods = periodsOf(meters, this.#isMember);
+		return [...fleet, ...periods, ...this.#treeOf(meters, periods.length > 0)];
 	}
 
 	/** The ledger can tell of it. */
@@ -69,10 +75,13 @@ export class Membership {
 		return account.scope !== "tree" || this.#isInTree;
 	}
 
-	/** The account of the tree, if it is limited. */
-	#treeOf(meters: Meters): readonly Account[] {
+	/**
+	 * The account of the tree, if it is limited or something wider is counted in the same ledger: what its members spend
+	 * can be told only there. A fleet's budget alone needs no ledger on this machine.
+	 */
+	#treeOf(meters: Meters, isOpen: boolean): readonly Account[] {
 		const limits = Object.entries(capsOf(meters, "tree"));
-		if (!this.#isInherited && limits.length === 0) return [];
+		if (!this.#isInherited && limits.length === 0 && !isOpen) return [];
 		const caps = limits.map(([of, limit]) => [of, Math.max(0, limit - (this.#before[of] ?? 0))]);
 		return [{ scope: "tree", name: (this.#tree ??= randomUUID()), caps: Object.fromEntries(caps) as Amounts }];
 	}
@@ -92,7 +101,7 @@ export class Membership {
 
 	/** A tree that we begin has what was promised to its run. */
 	async #joinTree(ledger: Ledger, meters: Meters, lease: number): Promise<void> {
-		const [tree] = this.#treeOf(meters);
+		const tree = this.accountsOf(meters).find(({ scope }) => scope === "tree");
 		if (tree === undefined) return;
 		if (!this.#isInTree) {
 			// Without caps: each agent brings its own, so that the root can set other ones in mid-run.

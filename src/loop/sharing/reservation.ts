@@ -5,11 +5,13 @@ import { kindOf, type Max, type MeterId } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
 import { isPeriodAccount } from "../../ledger/account-key.ts";
 import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
+import { DebtFiles } from "../../ledger/debt-files.ts";
+import { serverIn } from "../../ledger/postgres/address.ts";
 import type { Budget } from "../../settings/budget.ts";
 import { balancesOf, endsOf, fullMeter, type Meters, type PeriodEnd, withinMost } from "./meter-accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
-import { Purse, type Spending } from "./unsettled.ts";
+import { type DebtLeft, type Spending, Unsettled } from "./unsettled.ts";
 
 /** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
 const LEASE = 60_000;
@@ -27,9 +29,9 @@ export interface Shared {
 	readonly ends: readonly PeriodEnd[];
 }
 
-export class Shares {
+export class Reservations {
 	readonly at: string;
-	readonly #purse: Purse;
+	readonly #unsettled: Unsettled;
 	readonly #membership: Membership;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
 	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
@@ -37,18 +39,23 @@ export class Shares {
 	#dearest: Amounts = {};
 	/** The account that was full, in this run: a period that was may be over when the person has answered. */
 	#full: Account | undefined;
+	/** The tree when this session was last charged, and how many calls were let through since its last turn. */
+	#tree: Reading | undefined;
+	#calls = 0;
 	#renewing: NodeJS.Timeout | undefined;
 
-	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. */
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `idThere`: of a hold, in the fleet's ledger. */
 	constructor(
 		at: string,
 		open: () => Promise<Ledger>,
 		tree: string | undefined,
 		budget?: Budget,
 		isMember = tree !== undefined,
+		idThere = (id: string): string => id,
 	) {
 		this.at = at;
-		this.#purse = new Purse(open);
+		const server = (): string | undefined => budget && serverIn(budget.at());
+		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), idThere);
 		this.#membership = new Membership(tree, budget, isMember);
 	}
 
@@ -72,14 +79,14 @@ export class Shares {
 	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const accounts = this.#membership.accountsOf(meters);
-		if (this.#turn?.isUnderWay) this.#purse.owe(this.#takeTurn(), { turns: 1 });
+		if (this.#turn?.isUnderWay) this.#unsettled.owe(this.#takeTurn(), { turns: 1 });
 		const turn = (this.#turn ??= { id: randomUUID(), accounts, isUnderWay: false });
 		const tried = this.#hold(turn, meters, signals);
 		const event = await unlessAborted(tried, signals);
 		if (event) return event;
 		// The ledger may answer long after the person has gone on.
 		this.#turn = undefined;
-		void this.#purse.close();
+		void this.#unsettled.close();
 		void this.#giveBack(turn, tried);
 		return INTERRUPTED;
 	}
@@ -87,8 +94,8 @@ export class Shares {
 	async #giveBack(turn: Spending, tried: Promise<Event>): Promise<void> {
 		try {
 			if ((await tried).type !== "held") return;
-			this.#purse.owe(turn, {});
-			await this.#purse.tryToPay();
+			this.#unsettled.owe(turn, {});
+			await this.#unsettled.tryToPay();
 		} catch {
 			// The next gate finds the ledger as it is.
 		}
@@ -97,7 +104,7 @@ export class Shares {
 	async #hold({ id }: Spending, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
-			const ledger = await this.#purse.ready();
+			const ledger = await this.#unsettled.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 			const accounts = await this.#membership.join(ledger, meters, LEASE);
@@ -107,6 +114,9 @@ export class Shares {
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
 				if (made.granted) {
 					this.#full = undefined;
+					// With the date of the hold: it may be another day when the turn is settled.
+					if (this.#turn?.id === id)
+						this.#turn = { ...this.#turn, accounts: made.readings.map(({ account }) => account) };
 					return { type: "held", balances: balancesOf(made.readings, amounts) };
 				}
 				if (made.spent) {
@@ -120,21 +130,21 @@ export class Shares {
 			}
 		} catch (error) {
 			if (isAborted()) return INTERRUPTED;
-			return { type: "unreachable", message: this.#purse.lose(error, true) };
+			return { type: "unreachable", message: this.#unsettled.lose(error, true) };
 		}
 	}
 
 	/** A turn was admitted. No room is held for one of the final pass, so it is counted now: a grant adds to what is used. */
 	async beginTurn(meters: Meters): Promise<void> {
 		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
-		else this.#purse.owe(this.#spending(meters), { turns: 1 });
-		await this.#purse.tryToPay();
+		else this.#unsettled.owe(this.#spending(meters), { turns: 1 });
+		await this.#unsettled.tryToPay();
 	}
 
 	/** The turn for which room is held does not begin. */
 	async release(): Promise<void> {
-		if (this.#turn && !this.#turn.isUnderWay) this.#purse.owe(this.#takeTurn(), {});
-		await this.#purse.tryToPay();
+		if (this.#turn && !this.#turn.isUnderWay) this.#unsettled.owe(this.#takeTurn(), {});
+		await this.#unsettled.tryToPay();
 	}
 
 	/** The turn has spent this. */
@@ -143,14 +153,48 @@ export class Shares {
 		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
 		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
-		this.#purse.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
-		return this.#balances(await this.#purse.tryToPay(), meters);
+		this.#unsettled.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
+		this.#calls = 0;
+		return this.#balances(await this.#pay(), meters);
 	}
 
 	/** Something beside the turn has spent this. */
 	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
-		this.#purse.owe(this.#spending(meters), amounts);
-		return this.#balances(await this.#purse.tryToPay(), meters);
+		this.#unsettled.owe(this.#spending(meters), amounts);
+		return this.#balances(await this.#pay(), meters);
+	}
+
+	/** A call was let through. */
+	beginCall(): void {
+		this.#calls++;
+	}
+
+	/** A call reports that it has spent this. It may report what members that it started have told the ledger themselves. */
+	async chargeCall(amounts: Amounts, meters: Meters): Promise<Balances> {
+		const told = await this.#toldByMembers();
+		const rest = Object.entries(amounts).map(([id, amount]) => [id, Math.max(0, amount - (told[id] ?? 0))]);
+		return await this.charge(Object.fromEntries(rest) as Amounts, meters);
+	}
+
+	/** Spent by members that joined and left during the only call of this turn; nothing if that is in doubt. */
+	async #toldByMembers(): Promise<Amounts> {
+		const before = this.#tree;
+		if (before === undefined || this.#membership.isMember || this.#calls !== 1) return {};
+		try {
+			const [after] = await (await this.#unsettled.ready()).read([before.account]);
+			if (after === undefined || [before, after].some((tree) => aliveIn(tree) !== 1)) return {};
+			const told = Object.entries(after.meters).map(([id, { used }]) => [id, used - (before.meters[id]?.used ?? 0)]);
+			return Object.fromEntries(told) as Amounts;
+		} catch (error) {
+			this.#unsettled.lose(error);
+			return {};
+		}
+	}
+
+	async #pay(): Promise<readonly Reading[]> {
+		const readings = await this.#unsettled.tryToPay();
+		this.#tree = readings.find(({ account }) => account.scope === "tree");
+		return readings;
 	}
 
 	/** Not of limits that were set since: the ledger hears of them at the next gate. */
@@ -162,13 +206,14 @@ export class Shares {
 	}
 
 	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
-	async endRun(): Promise<void> {
+	async endRun(): Promise<DebtLeft | undefined> {
 		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
-		if (this.#turn) this.#purse.owe(this.#takeTurn(), amounts);
-		this.#membership.leave((agent, amounts) => this.#purse.owe(agent, amounts));
+		if (this.#turn) this.#unsettled.owe(this.#takeTurn(), amounts);
+		this.#membership.leave((agent, amounts) => this.#unsettled.owe(agent, amounts));
 		this.#full = undefined;
-		await this.#purse.tryToPay(true);
+		const left = await this.#unsettled.payOrKeep();
 		await this.#close();
+		return left;
 	}
 
 	/** The person grants more; the ledger says at the next gate whether it knows. */
@@ -176,7 +221,7 @@ export class Shares {
 		const { scope, of } = kindOf(id);
 		const asked = this.#full;
 		try {
-			const ledger = await this.#purse.ready();
+			const ledger = await this.#unsettled.ready();
 			await this.#membership.keep(ledger, meters);
 			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
 			if (account === undefined) return;
@@ -184,23 +229,24 @@ export class Shares {
 			const granted = isAsked ? { ...asked, caps: account.caps } : account;
 			await ledger.raise(randomUUID(), granted, withinMost({ [of]: by }));
 		} catch (error) {
-			this.#purse.lose(error);
+			this.#unsettled.lose(error);
 		}
 	}
 
 	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
 	async read(meters: Meters, isAsked: boolean): Promise<Shared & { readonly balances: Balances }> {
 		const isRead = (account: Account): boolean =>
-			this.#membership.isKnown(account) || (isAsked && account.scope === "fleet");
+			(this.#membership.isKnown(account) && Object.keys(account.caps).length > 0) ||
+			(isAsked && account.scope === "fleet");
 		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
 		if (accounts().length === 0) return { balances: {}, agents: undefined, ends: [] };
 		try {
-			const ledger = await this.#purse.ready();
+			const ledger = await this.#unsettled.ready();
 			await this.#membership.keep(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
 			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings), ends: endsOf(readings) };
 		} catch (error) {
-			this.#purse.lose(error);
+			this.#unsettled.lose(error);
 			throw error;
 		} finally {
 			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
@@ -220,7 +266,7 @@ export class Shares {
 	async #close(): Promise<void> {
 		clearInterval(this.#renewing);
 		this.#renewing = undefined;
-		await this.#purse.close();
+		await this.#unsettled.close();
 	}
 
 	#spending(meters: Meters): Spending {
@@ -235,6 +281,11 @@ export class Shares {
 
 	#renew(): void {
 		const ids = [this.#turn?.id, this.#membership.agent?.id].filter((id) => id !== undefined);
-		void this.#purse.renew(ids, LEASE);
+		void this.#unsettled.renew(ids, LEASE);
 	}
+}
+
+/** The agents of a tree that are running. */
+function aliveIn({ meters }: Reading): number {
+	return meters["agents"]?.held ?? 0;
 }

@@ -9,8 +9,9 @@ import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { Shared, Shares } from "./reservation.ts";
+import type { Reservations, Shared } from "./reservation.ts";
 import type { Tree } from "./tree-variable.ts";
+import type { DebtLeft } from "./unsettled.ts";
 
 /** The place of one agent among those that share. */
 export interface Sharing {
@@ -27,7 +28,7 @@ export interface Sharing {
 export class SharedLimits {
 	readonly #sharing: () => Sharing;
 	readonly #onReserved: () => void;
-	#reservation: Shares | undefined;
+	#reservation: Reservations | undefined;
 
 	/** `sharing` is read when a shared limit is first used; `onReserved` is called when the tree may have begun. */
 	constructor(sharing: () => Sharing, onReserved: () => void = () => {}) {
@@ -36,16 +37,20 @@ export class SharedLimits {
 	}
 
 	/** Imported only here, because an agent alone needs none of it. */
-	async #opened(): Promise<Shares> {
-		const { Shares } = await import("./reservation.ts");
+	async #opened(): Promise<Reservations> {
+		const { Reservations } = await import("./reservation.ts");
 		const { at, tree, budget, isMember } = this.#sharing();
 		const openHome = async (): Promise<Ledger> => {
 			const { openSqlite } = await import("../../ledger/sqlite/ledger.ts");
 			mkdirSync(dirname(at), { recursive: true });
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
-		const open = budget === undefined ? openHome : await withFleet(openHome, budget);
-		return (this.#reservation ??= new Shares(at, open, tree, budget, isMember));
+		if (budget === undefined)
+			return (this.#reservation ??= new Reservations(at, openHome, tree, undefined, isMember));
+		const holds: HoldsThere = new Map();
+		const open = await withFleet(openHome, budget, holds);
+		const idThere = (id: string): string => holds.get(id)?.id ?? id;
+		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, idThere));
 	}
 
 	/** Holds room for the next turn; gives what came of it. */
@@ -79,13 +84,24 @@ export class SharedLimits {
 		return amounts && this.#reservation?.charge(amounts, meters);
 	}
 
+	/** A tool call was admitted. */
+	beginCall(): void {
+		this.#reservation?.beginCall();
+	}
+
+	/** Tells the ledger what a call reports, less what members that it started have told themselves. */
+	chargeCall(amounts: Amounts, meters: Meters): Promise<Balances> | undefined {
+		return this.#reservation?.chargeCall(amounts, meters);
+	}
+
 	/** @throws LedgerError */
 	async read(meters: Meters, isAsked: boolean): Promise<Shared & { readonly balances: Balances }> {
 		return await (await this.#opened()).read(meters, isAsked);
 	}
 
-	async endRun(): Promise<void> {
-		await this.#reservation?.endRun();
+	/** Gives what the ledger could not be told. */
+	async endRun(): Promise<DebtLeft | undefined> {
+		return await this.#reservation?.endRun();
 	}
 
 	/** The tree as its members are told of it; undefined until it has begun. `overruled`: limits of files that a command replaced. */
@@ -101,24 +117,27 @@ export class SharedLimits {
 	}
 
 	/** What this instance holds, for the one that pi loads in its place. */
-	giveAway(): Shares | undefined {
+	giveAway(): Reservations | undefined {
 		const reservation = this.#reservation;
 		this.#reservation = undefined;
 		return reservation;
 	}
 
-	takeOver(reservation: Shares | undefined): void {
+	takeOver(reservation: Reservations | undefined): void {
 		this.#reservation = reservation;
 	}
 }
 
 /** Opens the machine's ledger and the fleet's as one. */
-async function withFleet(openHome: () => Promise<Ledger>, budget: Budget): Promise<() => Promise<Ledger>> {
+async function withFleet(
+	openHome: () => Promise<Ledger>,
+	budget: Budget,
+	holds: HoldsThere,
+): Promise<() => Promise<Ledger>> {
 	const { Ledgers } = await import("../../ledger/combined.ts");
 	const openFleet = async (closing: AbortSignal): Promise<Ledger> => {
 		const { openPostgres } = await import("../../ledger/postgres/ledger.ts");
 		return await openPostgres({ address: budget.at(), closing });
 	};
-	const holds: HoldsThere = new Map();
 	return () => Promise.resolve(new Ledgers(openHome, openFleet, holds));
 }

@@ -1,32 +1,46 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
-import { type Account, type Amounts, type Fault, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
+import type { Debt, DebtFiles } from "../../ledger/debt-files.ts";
+import { type Amounts, type Fault, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
 import { withinMost } from "./meter-accounts.ts";
 
 /** Something that the ledger hears of once, however often it is told. */
-export interface Spending {
-	readonly id: string;
-	readonly accounts: readonly Account[];
+export type Spending = Omit<Debt, "amounts">;
+
+/** Something that was spent, and that the ledger has not heard of when the run ends. */
+export interface DebtLeft {
+	readonly amounts: Amounts;
+	/** Why the ledger has not heard of it. */
+	readonly why: string;
+	/** Why it is lost with this process; undefined if the next agent that uses the ledger pays it. */
+	readonly whyNotKept: string | undefined;
 }
 
 /** After these the ledger begins anew, and knows nothing of what was spent. */
 const LOSSES: readonly Fault[] = ["damaged", "replaced"];
 
-export class Purse {
+export class Unsettled {
 	readonly #open: () => Promise<Ledger>;
+	readonly #files: DebtFiles;
+	readonly #idThere: (id: string) => string;
 	#ledger: Promise<Ledger> | undefined;
 	/** The last try failed. Only a gate, and the end of a run that owes something, wait for such a ledger again. */
 	#isLost = false;
 	/** Nobody was told that counts are lost. */
 	#loss: LedgerError | undefined;
+	/** Why the last try failed. */
+	#why = "";
 	/** Not yet known to the ledger. */
-	#owed: (Spending & { readonly amounts: Amounts })[] = [];
+	#owed: readonly Debt[] = [];
 
-	constructor(open: () => Promise<Ledger>) {
+	/** `idThere`: the id by which the fleet's ledger knows a hold. */
+	constructor(open: () => Promise<Ledger>, files: DebtFiles, idThere: (id: string) => string) {
 		this.#open = open;
+		this.#files = files;
+		this.#idThere = idThere;
 	}
 
 	owe(spending: Spending, amounts: Amounts): void {
-		if (spending.accounts.length > 0) this.#owed.push({ ...spending, amounts: withinMost(amounts) });
+		if (spending.accounts.length > 0) this.#owed = [...this.#owed, { ...spending, amounts: withinMost(amounts) }];
 	}
 
 	/** Keeps a debt that it cannot pay for the next gate. `isLast`: there may be none. */
@@ -41,6 +55,23 @@ export class Purse {
 		}
 	}
 
+	/** The run is over, and this process may end: keeps in files what it cannot pay. */
+	async payOrKeep(): Promise<DebtLeft | undefined> {
+		await this.tryToPay(true);
+		const left = this.#owed.filter(({ amounts }) => isWorthKeeping(amounts));
+		if (left.length === 0) return undefined;
+		const amounts = left.map((debt) => debt.amounts).reduce(sum);
+		try {
+			for (const debt of left) {
+				this.#files.keep(debt, this.#idThere(debt.id));
+				this.#owed = this.#owed.filter((owed) => owed !== debt);
+			}
+			return { amounts, why: this.#why, whyNotKept: undefined };
+		} catch (error) {
+			return { amounts, why: this.#why, whyNotKept: (error as Error).message };
+		}
+	}
+
 	/** The ledger, open, and with nothing owed. A loss that nobody was told of is told first. */
 	async ready(): Promise<Ledger> {
 		const loss = this.#loss;
@@ -48,6 +79,7 @@ export class Purse {
 		if (loss) throw loss;
 		const ledger = await this.#opened();
 		await this.#pay(ledger);
+		await this.#files.pay(({ id, accounts, amounts }) => ledger.settle(id, accounts, amounts));
 		this.#isLost = false;
 		return ledger;
 	}
@@ -81,7 +113,7 @@ export class Purse {
 		this.#isLost = true;
 		if (!isTold && LOSSES.includes(error.kind)) this.#loss = error;
 		void this.close();
-		return error.message;
+		return (this.#why = error.message);
 	}
 
 	async close(): Promise<void> {
@@ -92,4 +124,14 @@ export class Purse {
 			() => {},
 		);
 	}
+}
+
+/** Not the end of an agent, which no limit is about. */
+function isWorthKeeping(amounts: Amounts): boolean {
+	return Object.entries(amounts).some(([meter, amount]) => meter !== "agents" && amount > 0);
+}
+
+function sum(all: Amounts, more: Amounts): Amounts {
+	const added = Object.entries(more).map(([meter, amount]) => [meter, (all[meter] ?? 0) + amount]);
+	return { ...all, ...(Object.fromEntries(added) as Amounts) };
 }

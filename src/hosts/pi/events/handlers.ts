@@ -150,7 +150,8 @@ export function handlersOf(parts: HandlerParts): Handlers {
 
 		message_end({ message }, ctx) {
 			if (message.role === "assistant") return ended(message, ctx);
-			return message.role === "toolResult" && message.usage ? driver.charge(chargeOf(message.usage), ctx) : undefined;
+			if (message.role !== "toolResult" || !message.usage) return undefined;
+			return driver.chargeCall(chargeOf(message.usage), ctx);
 		},
 
 		async tool_call({ toolName, input }, ctx) {
@@ -257,6 +258,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 	}
 
 	async function ended(message: Assistant, ctx: Context) {
+		limits.warnOfMissingAmounts(message, ctx);
 		await driver.charge(chargeOf(message.usage), ctx, message.stopReason !== "error");
 		turn.replied(message);
 		const { stopReason, errorMessage } = message;

@@ -6,32 +6,56 @@ import { type Assistant, type Context, NOT_REQUESTED } from "./api.ts";
 type Usage = Assistant["usage"];
 type Model = NonNullable<Context["model"]>;
 
+/** As it comes: a tool can leave out parts of its usage, and nobody checks a provider's. */
+type Reported = { readonly [part in keyof Usage]?: unknown };
+
 export interface Charge {
-	/** The amount that a response, a tool result or a compaction has spent. A tool can leave out parts of its usage. */
-	readonly amount: (usage: Partial<Usage>) => number;
-	/** Why the amount stays 0 with this model, if it does. */
+	/** The amount that a response, a tool result or a compaction has spent. */
+	readonly amount: (usage: Reported) => number;
+	/** Why the amount stays 0 with this model, if pi's catalogue tells. */
 	readonly unknownFor?: (model: Model) => string | undefined;
+	/** Why the amount of this response is 0, although the model has worked. */
+	readonly unknownIn?: (usage: Reported) => string | undefined;
 }
 
 /** Time is charged by the clock. */
 type UsageId = Exclude<AmountId, "time">;
 
+/** More than this is charged as this: the ledger takes no larger amount at once, and thousands of them add up exactly. */
+const MOST = 1e12;
+
+const UNPRICED = "has no prices";
+
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		amount: ({ cost }) => (cost?.total ?? 0) * 1_000_000,
-		unknownFor: ({ cost }) => (cost.input + cost.output > 0 ? undefined : "has no prices"),
+		amount: ({ cost }) => figure((cost as Partial<Usage["cost"]> | null | undefined)?.total) * 1_000_000,
+		unknownFor: ({ cost, ...model }) => (cost.input + cost.output > 0 || reportsPrices(model) ? undefined : UNPRICED),
+		unknownIn: (usage) => (CHARGES.tokens.amount(usage) > 0 && CHARGES.cost.amount(usage) === 0 ? UNPRICED : undefined),
 	},
-	tokens: { amount: ({ input = 0, output = 0, cacheWrite = 0 }) => input + output + cacheWrite },
+	tokens: { amount: ({ input, output, cacheWrite }) => figure(input) + figure(output) + figure(cacheWrite) },
 };
 
 const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
 
+/** The interfaces whose replies pi prices from its catalogue, OpenRouter's apart. Others report what they cost, or route to a model that is priced. */
+const PRICED_BY_CATALOGUE = /^(openai|azure-openai|anthropic|google|mistral|bedrock)-/;
+
+function reportsPrices({ api, provider, baseUrl }: Pick<Model, "api" | "provider" | "baseUrl">): boolean {
+	return !PRICED_BY_CATALOGUE.test(String(api)) || provider === "openrouter" || baseUrl.includes("openrouter.ai");
+}
+
+/** A number that can be counted; text that holds one is one. */
+function figure(value: unknown): number {
+	const number = typeof value === "string" ? Number(value) : value;
+	return typeof number === "number" && number > 0 ? number : 0;
+}
+
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
-export function chargeOf(usage: Usage | null | undefined): Partial<Record<UsageId, number>> | undefined {
+export function chargeOf(usage: Reported | null | undefined): Partial<Record<UsageId, number>> | undefined {
 	let known: Partial<Record<UsageId, number>> | undefined;
 	for (const id of USAGE_IDS) {
-		const amount = Math.round(CHARGES[id].amount(usage ?? {}));
-		if (Number.isSafeInteger(amount) && amount > 0) known = { ...known, [id]: amount };
+		const amount = Math.round(Math.min(CHARGES[id].amount(usage ?? {}), MOST));
+		if (amount > 0) known = { ...known, [id]: amount };
 	}
 	return known;
 }
@@ -55,11 +79,17 @@ export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<numb
 
 function usageOf(entry: SessionEntry): Usage | undefined {
 	if (entry.type === "compaction" || entry.type === "branch_summary") return entry.usage;
-	return entry.type === "message" ? (entry.message as Partial<Assistant>).usage : undefined;
+	return entry.type === "message" ? (messageIn(entry) as Partial<Assistant> | undefined)?.usage : undefined;
 }
 
 function replyIn(entry: SessionEntry | undefined): Assistant | undefined {
-	return entry?.type === "message" && entry.message.role === "assistant" ? entry.message : undefined;
+	const message = entry?.type === "message" ? messageIn(entry) : undefined;
+	return message?.role === "assistant" ? message : undefined;
+}
+
+/** None in an entry that somebody has cut short: pi passes over it, unless it is on the active branch. */
+function messageIn<M>({ message }: { readonly message?: M | null }): M | undefined {
+	return message ?? undefined;
 }
 
 /** Without a message between them, a reply repeats the one before if that failed, or was cut off and taken back. */

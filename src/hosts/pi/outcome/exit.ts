@@ -13,6 +13,9 @@ const STOPPED = 53;
 /** A run ended after the wrap-up: its answer may be partial. */
 const PARTIAL = 54;
 
+/** The breaker failed. */
+const FAILED = 1;
+
 /** `isError`: a command of the script was not carried out, so its exit code is 1. */
 export function log(text: string, isError = false): void {
 	for (const line of safe(text).split("\n")) console.error(line.startsWith(PREFIX) ? line : `${PREFIX} ${line}`);
@@ -73,7 +76,12 @@ export function printReport(report: Report, ctx: Context, role: Role): void {
 	if (isBroken(outcome)) process.exitCode = 1;
 }
 
-/** Over several runs 53 beats 54 beats 0. Pi sets its own code after us, hence the listener; a signal's code stays. */
+/** Something is lost that a script has to know of. */
+export function failAtExit({ mode }: Context): void {
+	if (mode === "print" || mode === "json") exitWith(FAILED);
+}
+
+/** Over several runs 1 beats 53 beats 54 beats 0. Pi sets its own code after us, hence the listener; a signal's code stays. */
 function exitWith(code: number): void {
 	const isFirst = shared.exitCode === undefined;
 	shared.exitCode = Math.min(code, shared.exitCode ?? code);

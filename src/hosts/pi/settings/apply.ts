@@ -9,7 +9,7 @@ import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { Policies } from "../../../settings/options.ts";
 import { clip } from "../../../core/text.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
-import { type Context, NAME } from "../host/api.ts";
+import { type Assistant, type Context, NAME } from "../host/api.ts";
 import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
 import type { Display } from "../ui/notices.ts";
 import type { Preferences } from "./session-settings.ts";
@@ -79,14 +79,23 @@ export class LimitsInForce {
 		}
 	}
 
-	/** Warns once per model of a limit on an amount that pi does not report for it. */
+	/** Warns once per model of a limit on an amount that pi does not know for it. */
 	warnOfUnknownAmounts(model: Context["model"], ctx: Context): void {
-		if (model === undefined) return;
+		if (model !== undefined) this.#warnOf(model.id, ({ unknownFor }) => unknownFor?.(model), ctx);
+	}
+
+	/** The same where a reply lacks the amount: only replies show what a virtual model, or a provider with its own prices, reports. */
+	warnOfMissingAmounts({ model, usage }: Assistant, ctx: Context): void {
+		this.#warnOf(model, ({ unknownIn }) => unknownIn?.(usage), ctx);
+	}
+
+	#warnOf(model: string, whyOf: (charge: Charge) => string | undefined, ctx: Context): void {
 		const charges: Partial<Record<string, Charge>> = CHARGES;
 		for (const id of METER_IDS) {
 			const { max } = this.#driver.state.meters[id].limit;
-			const why = max === "unlimited" ? undefined : charges[kindOf(id).of]?.unknownFor?.(model);
-			if (why !== undefined) this.#display.warnOnce(unknownText(id, max, `${clip(model.id, 60)} ${why}`), ctx);
+			const charge = max === "unlimited" ? undefined : charges[kindOf(id).of];
+			const why = charge && whyOf(charge);
+			if (why !== undefined) this.#display.warnOnce(unknownText(id, max, `${clip(model, 60)} ${why}`), ctx);
 		}
 	}
 }

@@ -1,0 +1,149 @@
+/** Debts that a ledger has not heard of: one file each, beside the machine's ledger, until an agent pays them. */
+import {
+	chmodSync,
+	closeSync,
+	fsyncSync,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	type Stats,
+	writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { locate } from "./account-key.ts";
+import { type Account, type Amounts, LedgerError } from "./port.ts";
+
+export interface Debt {
+	readonly id: string;
+	readonly accounts: readonly Account[];
+	readonly amounts: Amounts;
+}
+
+/** With more of them beside the ledger its gates are closed: somebody has to find out why nobody pays. */
+export const MOST_DEBTS = 1_000;
+
+const NAME = /^debt-[\w-]+\.json$/;
+
+export class DebtFiles {
+	readonly #directory: string;
+	readonly #server: () => string | undefined;
+
+	/** `server`: stands for the fleet's server that this agent uses, if it uses one. Only its own debts are paid there. */
+	constructor(directory: string, server: () => string | undefined) {
+		this.#directory = directory;
+		this.#server = server;
+	}
+
+	/** The machine's ledger and the fleet's have a file each, because not every agent can reach both. @throws LedgerError */
+	keep({ id, accounts, amounts }: Debt, idThere: string): void {
+		const fleets = accounts.filter(({ scope }) => scope === "fleet");
+		const others = accounts.filter(({ scope }) => scope !== "fleet");
+		try {
+			this.#prepare();
+			if (others.length > 0) this.#write(`debt-${id}.json`, { id, accounts: others.map(dated), amounts });
+			if (fleets.length > 0) {
+				const debt = { server: this.#server(), id: idThere, accounts: fleets.map(dated), amounts };
+				this.#write(`debt-${id}-fleet.json`, debt);
+			}
+		} catch (error) {
+			throw fault(`A debt cannot be kept in ${this.#directory}`, error);
+		}
+	}
+
+	#prepare(): void {
+		mkdirSync(dirname(this.#directory), { recursive: true });
+		mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+		own(this.#directory, (stats) => stats.isDirectory());
+		if (this.#names().length >= MOST_DEBTS) throw new Error(`there are ${MOST_DEBTS} already`);
+	}
+
+	/** It is either there as a whole or not at all, also after a power failure. */
+	#write(name: string, debt: object): void {
+		const file = join(this.#directory, name);
+		const draft = `${file}.${process.pid}`;
+		writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flag: "w", flush: true });
+		renameSync(draft, file);
+		const directory = openSync(this.#directory, "r");
+		try {
+			fsyncSync(directory);
+		} finally {
+			closeSync(directory);
+		}
+	}
+
+	/**
+	 * Pays those that this agent can pay. Another agent may do so at the same time: a ledger hears of an id once. It forgets
+	 * an id after a week, so a debt that was paid then, and whose file stayed, counts twice. @throws LedgerError
+	 */
+	async pay(settle: (debt: Debt) => Promise<unknown>): Promise<void> {
+		for (const name of this.#names()) {
+			const file = join(this.#directory, name);
+			const debt = this.#read(file);
+			if (debt === undefined) continue;
+			try {
+				await settle(debt);
+			} catch (error) {
+				// An operator has deleted the budget, so nothing is left to count in.
+				if (!(error instanceof LedgerError && error.kind === "unjoined")) throw unreadable(file, error);
+			}
+			rmSync(file, { force: true });
+		}
+		const left = this.#names().length;
+		if (left <= MOST_DEBTS) return;
+		throw new LedgerError(
+			"full",
+			`${left} debts of other budgets wait in ${this.#directory}, more than ${MOST_DEBTS}.`,
+		);
+	}
+
+	#names(): readonly string[] {
+		try {
+			return readdirSync(this.#directory).filter((name) => NAME.test(name));
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+			throw fault(`The debts in ${this.#directory} cannot be read`, error);
+		}
+	}
+
+	/** Undefined if another agent has paid it, or it is another server's. */
+	#read(file: string): Debt | undefined {
+		try {
+			own(file, (stats) => stats.isFile() && stats.nlink === 1);
+			const { server, id, accounts, amounts } = JSON.parse(readFileSync(file, "utf8")) as Partial<Debt> & {
+				server?: string;
+			};
+			if (server !== undefined && server !== this.#server()) return undefined;
+			const known = (accounts ?? []).map((account): Account => ({ ...account, caps: {} }));
+			return { id: id ?? "", accounts: known, amounts: amounts ?? {} };
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+			throw unreadable(file, error);
+		}
+	}
+}
+
+/** A day has the date on which it was spent. Caps are their reader's. */
+function dated(account: Account): object {
+	return { ...locate(account, Date.now()).account, caps: undefined };
+}
+
+/** The user's own, not a link, and nobody else's to read. */
+function own(path: string, isKind: (stats: Stats) => boolean): void {
+	const stats = lstatSync(path);
+	const user = process.geteuid?.() ?? stats.uid;
+	if (!isKind(stats) || stats.uid !== user) throw new Error(`${path} is a link, or not the user's own`);
+	if ((stats.mode & 0o077) !== 0) chmodSync(path, stats.mode & 0o700);
+}
+
+function unreadable(file: string, error: unknown): LedgerError {
+	return fault(`The debt ${file} cannot be paid`, error);
+}
+
+function fault(what: string, error: unknown): LedgerError {
+	if (error instanceof LedgerError) return error;
+	return new LedgerError("unsuited", `${what}: ${(error as Error).message}.`, { cause: error });
+}

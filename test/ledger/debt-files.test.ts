@@ -1,0 +1,213 @@
+/** Debts beside the machine's ledger: kept as a whole, private, and paid once. */
+import assert from "node:assert/strict";
+import {
+	chmodSync,
+	linkSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { type Debt, DebtFiles, MOST_DEBTS } from "../../src/ledger/debt-files.ts";
+import { serverIn } from "../../src/ledger/postgres/address.ts";
+import { type Account, LedgerError } from "../../src/ledger/port.ts";
+
+const tree: Account = { scope: "tree", name: "t", caps: { turns: 3 } };
+const day: Account = { scope: "day", zone: "UTC", date: "2026-02-03", caps: { cost: 9 } };
+const fleet: Account = { scope: "fleet", name: "team", caps: { turns: 9 } };
+const amounts = { turns: 1, cost: 5_000_000 };
+
+function folder(t: TestContext): string {
+	const path = mkdtempSync(join(tmpdir(), "debts-"));
+	t.after(() => rmSync(path, { recursive: true }));
+	return join(path, "agent", "ledger.debts");
+}
+
+async function paid(files: DebtFiles): Promise<Debt[]> {
+	const debts: Debt[] = [];
+	await files.pay((debt) => Promise.resolve(debts.push(debt)));
+	return debts;
+}
+
+const uncapped = (account: Account): Account => ({ ...account, caps: {} });
+const files = (path: string, server?: string): DebtFiles => new DebtFiles(path, () => server);
+
+test("a debt is kept in a private file, with its dated account and no cap, and is paid once", async (t) => {
+	const path = folder(t);
+	files(path).keep({ id: "a", accounts: [day, tree], amounts }, "a");
+	assert.deepEqual(readdirSync(path), ["debt-a.json"]);
+	assert.deepEqual([statSync(path).mode & 0o777, statSync(join(path, "debt-a.json")).mode & 0o777], [0o700, 0o600]);
+	assert.deepEqual(await paid(files(path)), [{ id: "a", accounts: [uncapped(day), uncapped(tree)], amounts }]);
+	assert.deepEqual([readdirSync(path), await paid(files(path))], [[], []]);
+});
+
+test("a day that has no date yet gets that of today", async (t) => {
+	const path = folder(t);
+	files(path).keep({ id: "a", accounts: [{ scope: "day", zone: "UTC", caps: {} }], amounts }, "a");
+	const [debt] = await paid(files(path));
+	assert.match(String((debt?.accounts[0] as { date?: string }).date), /^\d{4}-\d\d-\d\d$/);
+});
+
+test("the same debt, kept twice, is one", async (t) => {
+	const path = folder(t);
+	for (let i = 0; i < 2; i++) files(path).keep({ id: "a", accounts: [tree], amounts }, "a");
+	assert.equal((await paid(files(path))).length, 1);
+});
+
+test("nothing is owed where nothing was ever kept, and other files are nobody's debt", async (t) => {
+	const path = folder(t);
+	assert.deepEqual(await paid(files(path)), []);
+	mkdirSync(path, { recursive: true, mode: 0o700 });
+	for (const name of ["debt-a.json.77", ".debt-a.json", "notes.txt"]) writeFileSync(join(path, name), "x");
+	assert.deepEqual(await paid(files(path)), []);
+});
+
+test("a directory that others could read is made private", (t) => {
+	const path = folder(t);
+	mkdirSync(path, { recursive: true });
+	chmodSync(path, 0o755);
+	files(path).keep({ id: "a", accounts: [tree], amounts }, "a");
+	assert.equal(statSync(path).mode & 0o777, 0o700);
+});
+
+describe("a fleet's part of a debt", () => {
+	const there = serverIn("postgres://agent:secret@db.example/budgets");
+
+	test("is a file of its own, by the id that the fleet knows, and shows neither address nor login", (t) => {
+		const path = folder(t);
+		files(path, there).keep({ id: "a", accounts: [fleet, tree], amounts }, "a-there");
+		const texts = readdirSync(path).map((name) => readFileSync(join(path, name), "utf8"));
+		assert.deepEqual(readdirSync(path), ["debt-a-fleet.json", "debt-a.json"]);
+		assert.doesNotMatch(texts.join(), /db\.example|budgets|agent|secret/);
+		assert.equal((JSON.parse(texts[0] ?? "") as Debt).id, "a-there");
+		assert.equal((JSON.parse(texts[1] ?? "") as Debt).id, "a");
+	});
+
+	test("is paid by whoever uses that server, and by nobody else", async (t) => {
+		const path = folder(t);
+		files(path, there).keep({ id: "a", accounts: [fleet, tree], amounts }, "a");
+		const scopes = (debts: readonly Debt[]): unknown[] => debts.map(({ accounts }) => accounts[0]?.scope);
+		const elsewhere = serverIn("postgres://agent:secret@other.example/budgets");
+		assert.deepEqual(scopes(await paid(files(path, elsewhere))), ["tree"]);
+		assert.deepEqual(scopes(await paid(files(path))), []);
+		const otherLogin = serverIn("postgres://ada:hidden@db.example/budgets?sslmode=require");
+		assert.deepEqual(scopes(await paid(files(path, otherLogin))), ["fleet"]);
+	});
+
+	test("goes with a budget that an operator has deleted", async (t) => {
+		const path = folder(t);
+		files(path, there).keep({ id: "a", accounts: [fleet], amounts }, "a");
+		await files(path, there).pay(() => Promise.reject(new LedgerError("unjoined", "There is none.")));
+		assert.deepEqual(readdirSync(path), []);
+	});
+
+	test("of another server, database or port is another's", () => {
+		const all = ["db/one", "db/two", "db:5433/one", "dc/one", "db,dc/one"];
+		assert.equal(new Set(all.map((at) => serverIn(`postgres://a@${at}`))).size, all.length);
+	});
+});
+
+describe("a debt stays, and the gate is closed,", () => {
+	const kept = (t: TestContext): string => {
+		const path = folder(t);
+		files(path).keep({ id: "a", accounts: [tree], amounts }, "a");
+		return path;
+	};
+
+	test("if the ledger fails", async (t) => {
+		const path = kept(t);
+		const failure = new LedgerError("locked", "It is locked.");
+		await assert.rejects(
+			files(path).pay(() => Promise.reject(failure)),
+			failure,
+		);
+		assert.deepEqual(readdirSync(path), ["debt-a.json"]);
+	});
+
+	test("if the ledger finds it wrong", async (t) => {
+		const path = kept(t);
+		const misuse = files(path).pay(() => Promise.reject(new RangeError("amounts.turns: expected a whole number")));
+		await assert.rejects(misuse, { name: "LedgerError", message: /^The debt .*debt-a\.json cannot be paid: amounts/ });
+	});
+
+	for (const [what, harm] of [
+		["is no JSON", (file: string) => writeFileSync(file, "{")],
+		["holds no object", (file: string) => writeFileSync(file, "null")],
+		["has accounts that are no list", (file: string) => writeFileSync(file, '{"id":"a","accounts":{}}')],
+		["is a directory", (file: string) => (rmSync(file), mkdirSync(file))],
+		["has two names", (file: string) => linkSync(file, `${file}.77`)],
+		["is a link", (file: string) => (rmSync(file), symlinkSync("/etc/hostname", file))],
+	] as const) {
+		test(`if its file ${what}`, async (t) => {
+			const path = kept(t);
+			harm(join(path, "debt-a.json"));
+			const settled: Debt[] = [];
+			const paying = files(path).pay((debt) => Promise.resolve(settled.push(debt)));
+			await assert.rejects(paying, { name: "LedgerError", kind: "unsuited", message: /^The debt .*cannot be paid: / });
+			assert.deepEqual(settled, []);
+		});
+	}
+
+	test("if their directory cannot be read", async (t) => {
+		const path = kept(t);
+		rmSync(path, { recursive: true });
+		writeFileSync(path, "");
+		await assert.rejects(paid(files(path)), {
+			name: "LedgerError",
+			message: /^The debts in .* cannot be read: ENOTDIR/,
+		});
+	});
+});
+
+test("a debt that another agent pays at the same time is no fault", async (t) => {
+	const path = folder(t);
+	for (const id of ["a", "b"]) files(path).keep({ id, accounts: [tree], amounts }, id);
+	const seen: string[] = [];
+	await files(path).pay(async ({ id }) => {
+		seen.push(id);
+		await paid(files(path));
+	});
+	assert.deepEqual([seen, readdirSync(path)], [["a"], []]);
+});
+
+test("a thousand debts of others leave the gate open, one more closes it, and none is added", async (t) => {
+	const path = folder(t);
+	mkdirSync(path, { recursive: true, mode: 0o700 });
+	const debt = JSON.stringify({ version: 1, server: "elsewhere", id: "x", accounts: [fleet], amounts });
+	const add = (n: number): void => writeFileSync(join(path, `debt-${n}.json`), debt);
+	for (let n = 1; n < MOST_DEBTS; n++) add(n);
+	files(path).keep({ id: "last", accounts: [tree], amounts }, "last");
+	assert.throws(() => files(path).keep({ id: "more", accounts: [tree], amounts }, "more"), {
+		name: "LedgerError",
+		message: /^A debt cannot be kept in .*: there are 1000 already\.$/,
+	});
+	assert.equal((await paid(files(path))).length, 1);
+	add(MOST_DEBTS);
+	assert.deepEqual(await paid(files(path)), []);
+	add(MOST_DEBTS + 1);
+	await assert.rejects(paid(files(path)), {
+		name: "LedgerError",
+		kind: "full",
+		message: `1001 debts of other budgets wait in ${path}, more than 1000.`,
+	});
+});
+
+test("a debt that cannot be written is named", (t) => {
+	const path = folder(t);
+	mkdirSync(join(path, ".."), { recursive: true });
+	writeFileSync(path, "");
+	assert.throws(() => files(path).keep({ id: "a", accounts: [tree], amounts }, "a"), {
+		name: "LedgerError",
+		message: /^A debt cannot be kept in .*: EEXIST/,
+	});
+	rmSync(path);
+	symlinkSync(tmpdir(), path);
+	assert.throws(() => files(path).keep({ id: "a", accounts: [tree], amounts }, "a"), { message: /is a link, or not/ });
+});
