@@ -45,8 +45,7 @@ export class SharedLimits {
 			mkdirSync(dirname(at), { recursive: true });
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
-		if (budget === undefined)
-			return (this.#reservation ??= new Reservations(at, openHome, tree, undefined, isMember));
+		if (budget === undefined) return (this.#reservation ??= new Reservations(at, openHome, tree, undefined, isMember));
 		const holds: HoldsThere = new Map();
 		const open = await withFleet(openHome, budget, holds);
 		const idThere = (id: string): string => holds.get(id)?.id ?? id;
