@@ -868,7 +868,7 @@ describe("the stop", () => {
 		await run;
 		assert.deepEqual(
 			pi.notifications.map(({ message }) => message),
-			["Agent aborted by user. Turn limit reached. Send a message to go on."],
+			["You stopped the run at the turn limit. Send a message to go on."],
 		);
 	});
 

@@ -86,7 +86,14 @@ const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	unreachable: input("unreachable", { message }),
 	balanced: input("balanced", { balances }),
 	ran_out: input("ran_out", { meter: fc.oneof(fc.constantFrom(...AMOUNTS), meter) }),
-	answered: input("answered", { answer: fc.constantFrom("yes", "yes", "yes", "wrap_up", "no", "none") }),
+	answered: fc.record(
+		{
+			type: fc.constant("answered"),
+			answer: fc.constantFrom("yes", "yes", "yes", "yes", "wrap_up", "stop", "no", "none"),
+			grant: fc.constantFrom(1, 2, 3, 20),
+		},
+		{ requiredKeys: ["type", "answer"] },
+	),
 	wrap_up_requested: input("wrap_up_requested", {}),
 	message_lost: input("message_lost", {}),
 	limit_set: meter.chain((id) => input("limit_set", { meter: fc.constant(id), max: max(id, 16) })),

@@ -7,6 +7,7 @@ import type { Host } from "../../loop/port.ts";
 import { questionAbout } from "../../loop/question.ts";
 import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Shares } from "../../loop/sharing/reservation.ts";
+import type { Tally } from "../../loop/tally.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
 import { readMessage } from "../../settings/supplied.ts";
 import { execute } from "./command/command.ts";
@@ -42,6 +43,7 @@ interface Heritage {
 	readonly prompt: Prompt;
 	/** False while a dialog is open. */
 	readonly isWorking: boolean;
+	readonly tally: Tally;
 	/** On their way to the model. */
 	readonly messages: Messages;
 }
@@ -187,7 +189,7 @@ export class Session implements Subscriber, Course {
 		const legacy = this.#handover.take(sessionManager.getSessionId(), this.rank);
 		if (legacy) this.#takeOver(legacy);
 		const state = legacy?.state ?? this.#limits.resumedState(attended, this.#role.isMember, ctx);
-		this.#driver.resume(state, legacy?.isWorking === true, ctx);
+		this.#driver.resume(state, { isWorking: legacy?.isWorking === true, tally: legacy?.tally }, ctx);
 		await this.#limits.apply(ctx);
 		legacy?.succeed({
 			receive: (name, event) => this.#subscription.receive(name, event, ctx),
@@ -310,7 +312,7 @@ export class Session implements Subscriber, Course {
 		if (this.#duty === "unable") return;
 		const { phase, ...state } = this.state;
 		const messages = this.#outbox.giveAway();
-		const { isWorking } = this.#driver.leave((event) => this.#handover.step(event));
+		const { isWorking, tally } = this.#driver.leave((event) => this.#handover.step(event));
 		const heritage: Heritage = {
 			// The next instance asks again.
 			state: { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase },
@@ -320,6 +322,7 @@ export class Session implements Subscriber, Course {
 			prompt: this.#prompts.prompt,
 			messages,
 			isWorking,
+			tally,
 		};
 		const isRunning = phase.name !== "idle";
 		const done = (): void => this.#driver.closeQuestion();
@@ -346,8 +349,8 @@ export class Session implements Subscriber, Course {
 		const outbox = this.#outbox;
 		const { wrapUpMessage } = this.#options;
 		return {
-			ask: (state, meter, ctx) => {
-				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)));
+			ask: (state, meter, ctx, tally) => {
+				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)), [], tally);
 				const { askTimeout, bell } = settings.current;
 				return ask(ctx, question, askTimeout.value, bell.value);
 			},
