@@ -114,7 +114,7 @@ const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 const OFTEN: Partial<Record<Input["type"], number>> = {
 	...{ prompted: 5, turn_requested: 20, turn_ended: 18, tool_call_requested: 18, charged: 6, answered: 8 },
 	...{ held: 6, filled: 3, unreachable: 2, balanced: 2 },
-	...{ settled: 6, turn_failed: 4, message_entered: 3, message_lost: 2, limit_raised: 2 },
+	...{ settled: 6, turn_failed: 4, message_entered: 3, message_lost: 2, limit_raised: 3 },
 };
 
 const weighted: readonly fc.Arbitrary<readonly Input[]>[] = Object.entries(INPUTS).flatMap(([type, arbitrary]) =>
