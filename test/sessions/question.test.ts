@@ -222,10 +222,7 @@ describe("the question", () => {
 	test("offers an answer as the end of the run where that is the policy", () => {
 		const question = asks(2, "turns", { turns: 2, policy: "synthesize" });
 		assert.match(question.message, / No: one last answer, without tools\.$/);
-		assert.equal(
-			question.lines[2],
-			"Stop with an answer: from what it has, without tools. Stop now ends the run.",
-		);
+		assert.equal(question.lines[2], "Stop with an answer: from what it has, without tools. Stop now ends the run.");
 		assert.deepEqual(labels(question).slice(2), ["no: Stop with an answer", "stop: Stop now"]);
 		assert.equal(question.escape, "Escape stops with an answer.");
 	});
