@@ -186,7 +186,7 @@ async function demo(): Promise<void> {
 			await see(work[n - 1]?.text ?? "", 1.4);
 			release(n);
 		}
-		await see("Pause typing", 0.8);
+		await see("One moment", 0.8);
 	};
 	terminal.type(`/turn-limit ${LIMIT}\r`);
 	await terminal.shows(`Turn limit set to ${LIMIT}.`);

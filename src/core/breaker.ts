@@ -104,7 +104,7 @@ function transitionRun(state: Busy, event: Event): Step {
 			if (!hasFailed(turn, "nothing", "retry")) return [state, []];
 			return [withRun(state, phase, { turn: { ...turn, since: "message" } }), []];
 		case "answered":
-			return phase.name === "asking" ? gate.answer(state, phase, event.answer) : [state, []];
+			return phase.name === "asking" ? gate.answer(state, phase, event.answer, event.grant) : [state, []];
 		case "wrap_up_requested":
 			return [phase.name === "running" || phase.name === "asking" ? { ...state, advice: "requested" } : state, []];
 		case "message_lost": {

@@ -1,6 +1,6 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
-import { bound, grant, grantMore, isLimited, isReached, read, softLimit, toNumber } from "./limit.ts";
+import { bound, grant, grantMore, isLimited, isReached, type Policy, read, softLimit, toNumber } from "./limit.ts";
 import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, scopeOf, SHARED } from "./meters.ts";
 import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
@@ -21,6 +21,9 @@ import {
 	withRun,
 } from "./state.ts";
 import { hasFailed } from "./turn.ts";
+
+/** The answers that do not leave it to the policy. */
+const POLICY_OF: Readonly<Partial<Record<Answer, Policy>>> = { wrap_up: "synthesize", stop: "abort" };
 
 /** How many turns the final pass may take before the run is aborted without an answer. */
 export const FINAL_TURNS = 2;
@@ -67,7 +70,7 @@ export function requestCall(before: State, call: Call): Ruling {
 		case "stopped":
 			return [before, "refuse", []];
 		case "running": {
-			const id = reached(state, phase.run, "call", call);
+			const [id] = obstacles(state, phase.run, "call", call);
 			if (id === undefined) return admitCall(state, phase, call);
 			// Told that it goes in circles, the model may find a way out.
 			if (id === "repeats" && !state.attended && state.streak.warned !== "earlier") {
@@ -82,7 +85,7 @@ export function requestCall(before: State, call: Call): Ruling {
 }
 
 function admitCall(state: State, phase: Running, call: Call): Ruling {
-	const next = countAdmitted(state, phase, "call", call, { lastCall: call });
+	const next = countAdmitted(state, phase, "call", call, {});
 	const max = toNumber(bound(state.meters.repeats));
 	const isDue = max > POINTED_OUT && max < Infinity && next.meters.repeats.used === POINTED_OUT;
 	const isNew = isDue && isCheckedFor(state, "repeats", "call", call);
@@ -96,7 +99,7 @@ export function boundary(state: Busy): BusyStep {
 		case "running": {
 			// A wider limit is asked about first, and only the ledger knows whether it is still reached.
 			if (!phase.run.isHeld && SHARED.some((id) => isReached(state.meters[id]))) return [state, []];
-			const id = reached(state, phase.run, "turn");
+			const [id] = obstacles(state, phase.run, "turn");
 			if (id === undefined) return adviseIfDue(state, phase);
 			const next = atLimit(state, phase.run, id, "turn");
 			return [next, entering(next.phase)];
@@ -140,7 +143,8 @@ export function isEndAwaited(state: State): boolean {
 	return isBusy(state) && (state.phase.name === "finishing" || boundary(state)[1].length > 0);
 }
 
-export function answer(state: State, phase: Asking, given: Answer): Step {
+/** `chosen`: how much a yes buys, where the person says it. The repeats of a round are no amount to choose. */
+export function answer(state: State, phase: Asking, given: Answer, chosen?: number): Step {
 	const { run, meter, gate, unreachable } = phase;
 	if (unreachable !== undefined) {
 		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
@@ -148,13 +152,15 @@ export function answer(state: State, phase: Asking, given: Answer): Step {
 		return [{ ...state, phase: stopped }, entering(stopped)];
 	}
 	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
-	const policy = given === "wrap_up" ? "synthesize" : state.meters[meter].limit.policy;
-	const next = given === "yes" ? continueRun(state, run, meter) : nobodyContinues(state, run, verdict, policy);
+	const policy = POLICY_OF[given] ?? state.meters[meter].limit.policy;
+	const usual = toNumber(grant(meter, state.meters[meter]));
+	const by = meter === "repeats" ? usual : (chosen ?? usual);
+	const next = given === "yes" ? continueRun(state, run, meter, by) : nobodyContinues(state, run, verdict, policy);
 	// A tool call that waits is requested again and decided then; turns are asked about between two turns.
 	if (gate === "call") return [next, []];
 	if (next.phase.name !== "running") return [next, entering(next.phase)];
 	if (!isShared(meter)) return boundary(next);
-	return [next, [{ type: "raise", meter, by: toNumber(grant(meter, state.meters[meter])) }]];
+	return [next, [{ type: "raise", meter, by }]];
 }
 
 /** The run goes on after a yes. */
@@ -163,8 +169,8 @@ function goOn(state: State, { spent, ...run }: Run): In<Running> {
 	return { ...state, phase: { name: "running", run: { ...run, spent: more } } };
 }
 
-function continueRun(state: State, run: Run, id: MeterId): Busy {
-	const next = withMeter(restart(state, id), id, grantMore(id, state.meters[id]));
+function continueRun(state: State, run: Run, id: MeterId, by: number): Busy {
+	const next = withMeter(restart(state, id), id, grantMore(id, state.meters[id], by));
 	return goOn(next, { ...run, passes: [...run.passes, id], advised: undefined });
 }
 
@@ -177,10 +183,10 @@ export function restart(state: State, id: MeterId): State {
 	};
 }
 
-/** The limit that keeps the request from passing, the widest scope first. */
-function reached(state: State, run: Run, gate: Gate, call?: Call): MeterId | undefined {
+/** The limits of this breaker's own that keep the request from passing, the widest scope first. */
+export function obstacles(state: State, run: Run, gate: Gate, call?: Call): readonly MeterId[] {
 	const isChecked = (id: MeterId): boolean => isBarred(run) || isCheckedFor(state, id, gate, call);
-	return OWN.find((id) => isReached(state.meters[id]) && !run.passes.includes(id) && isChecked(id));
+	return OWN.filter((id) => isReached(state.meters[id]) && !run.passes.includes(id) && isChecked(id));
 }
 
 /** After a stop only a person's prompt, or a larger limit, lets a run begin, whatever gate the limit is checked at. */

@@ -16,7 +16,7 @@ export interface Limit {
 export interface Meter {
 	readonly limit: Limit;
 	readonly used: number;
-	/** Granted on top of the limit, in this round or scope; less than 0 where the ledger's limit is lower than ours. */
+	/** Granted on top of the limit, in this round or scope; less than 0 where the ledger's limit is lower than ours, or the person chose a smaller round. */
 	readonly extra: number;
 }
 
@@ -102,9 +102,9 @@ export function grant(id: MeterId, { limit }: Meter): Max {
 	return isOfRound(id) ? limit.max : Math.max(1, Math.ceil(toNumber(limit.max) / 10));
 }
 
-/** After a yes. */
-export function grantMore(id: MeterId, meter: Meter): Meter {
-	return isOfRound(id) ? refill(id, meter, 0) : raise(meter, toNumber(grant(id, meter)));
+/** After a yes that buys `by`. */
+export function grantMore(id: MeterId, meter: Meter, by: number): Meter {
+	return isOfRound(id) ? refill(id, meter, by - toNumber(meter.limit.max)) : raise(meter, by);
 }
 
 /** The meter as the ledger reported it last; `cap` is the limit with all that was granted. */

@@ -9,6 +9,8 @@ export type Gate = "turn" | "call";
 export interface Call {
 	readonly tool: string;
 	readonly input: unknown;
+	/** The host's name for it, to tell of its end. */
+	readonly id?: string;
 }
 
 /** How much of a meter may be spent: a whole number ≥ 0 in the meter's unit, or unlimited. */

@@ -4,8 +4,11 @@ import type { AmountId, Call, Max, MeterId, PerMeter } from "./meters.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Busy, State } from "./state.ts";
 
-/** A person's answer to a question; `wrap_up`: a final pass, whatever the policy; `none`: there was no answer. */
-export type Answer = "yes" | "wrap_up" | "no" | "none";
+/**
+ * A person's answer to a question. Whatever the policy, `wrap_up` is a final pass and `stop` the end; `no` leaves it to
+ * the policy, and so does `none`: there was no answer.
+ */
+export type Answer = "yes" | "wrap_up" | "stop" | "no" | "none";
 
 /**
  * By shared meter that is limited: what is used, or held by others, and the limit with all that was granted. A turn
@@ -51,7 +54,8 @@ export type Event =
 	| { readonly type: "balanced"; readonly balances: Balances }
 	/** An amount reached its limit while a turn or a call is under way, and the host could cut that off. */
 	| { readonly type: "ran_out"; readonly meter: MeterId }
-	| { readonly type: "answered"; readonly answer: Answer }
+	/** `grant`: how much a yes buys, above 0, where the person chose it: the size of the next round, or an addition to a wider limit. */
+	| { readonly type: "answered"; readonly answer: Answer; readonly grant?: number | undefined }
 	| { readonly type: "wrap_up_requested" }
 	/** The model does not see our message: a compaction took it, or a tool kept a refusal to itself. */
 	| { readonly type: "message_lost" }

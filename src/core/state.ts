@@ -13,8 +13,6 @@ export interface Run {
 	readonly passes: readonly MeterId[];
 	/** The meter that the wrap-up was about, since the last continuation. */
 	readonly advised?: MeterId | undefined;
-	/** The last tool call that was let through, for the question. */
-	readonly lastCall?: Call | undefined;
 	/** Nobody has prompted since a run was stopped at a limit, at a question or without the ledger: so many runs were refused. */
 	readonly refusedSinceStop?: number | undefined;
 	/** It was stopped while a question was open, or without the ledger: nobody is asked again before a prompt. */

@@ -21,9 +21,19 @@ export function extend({ recent, same, warned }: Streak, call: Call): Streak {
 }
 
 /** How often in a row there was what the last call completes: a call, or a cycle. 1 if it repeats nothing. */
-export function repetitions({ same }: Streak): number {
-	const completed = same.map((times, i) => (times % (i + 1) === 0 ? times / (i + 1) : 0));
-	return 1 + Math.max(...completed);
+export function repetitions(streak: Streak): number {
+	return 1 + Math.max(...completed(streak));
+}
+
+/** How many calls go round; 1 if it is the same one. */
+export function cycleLength(streak: Streak): number {
+	const times = completed(streak);
+	return 1 + times.indexOf(Math.max(...times));
+}
+
+/** For each length of a cycle: how often the last call has completed it. */
+function completed({ same }: Streak): readonly number[] {
+	return same.map((times, i) => (times % (i + 1) === 0 ? times / (i + 1) : 0));
 }
 
 /** The same arguments in another order are the same. */

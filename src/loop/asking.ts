@@ -5,7 +5,7 @@ import type { OpenQuestion, Reply } from "./port.ts";
 import type { Choice, Question } from "./question.ts";
 
 /** The words of a question, for a program to show. */
-export type AskedQuestion = Pick<Question, "title" | "message" | "lines" | "meter"> & {
+export type AskedQuestion = Pick<Question, "title" | "message" | "lines" | "meter" | "size"> & {
 	readonly choices: readonly Pick<Choice, "id" | "label">[];
 };
 
@@ -34,7 +34,7 @@ export function ask(
 		if (closed.aborted) return resolve(NONE);
 		const asked = new Promise<unknown>((answer) => answer(ask(question, closed)));
 		asked.then(
-			(given) => resolve(readReply(given)),
+			(given) => resolve(readReply(given, question)),
 			(error: unknown) => {
 				onProblem(`ask(): ${String(error)}`);
 				resolve(NONE);
@@ -44,13 +44,18 @@ export function ask(
 	return { reply, close };
 }
 
-const ANSWERS: readonly unknown[] = ["yes", "wrap_up", "no", "none"] satisfies Answer[];
+const ANSWERS: readonly unknown[] = ["yes", "wrap_up", "stop", "no", "none"] satisfies Answer[];
 
-function readReply(given: unknown): Reply {
+function readReply(given: unknown, { size }: AskedQuestion): Reply {
 	if (typeof given === "boolean") return { answer: given ? "yes" : "no" };
-	const { answer, guidance } = (
+	const { answer, guidance, grant } = (
 		typeof given === "object" && given !== null ? given : { answer: given }
 	) as Partial<Reply>;
 	if (!ANSWERS.includes(answer)) return NONE;
-	return { answer: answer as Answer, ...(typeof guidance === "string" && guidance !== "" ? { guidance } : {}) };
+	const sized = grant === undefined ? undefined : size?.(String(grant));
+	return {
+		answer: answer as Answer,
+		...(typeof guidance === "string" && guidance !== "" ? { guidance } : {}),
+		...(sized ? { grant: sized.grant } : {}),
+	};
 }

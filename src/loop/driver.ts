@@ -11,6 +11,7 @@ import { Clock } from "./clock.ts";
 import type { Host, OpenQuestion } from "./port.ts";
 import type { Shared } from "./sharing/reservation.ts";
 import type { SharedLimits } from "./sharing/shared-limits.ts";
+import { Tally } from "./tally.ts";
 
 export type Charged = Readonly<Partial<Record<AmountId, number>>>;
 
@@ -21,6 +22,7 @@ export class Driver<C> {
 	#ended = new AbortController();
 	#state: State;
 	#question: OpenQuestion | undefined;
+	#tally = new Tally();
 	/** Takes events in the place of a driver that was handed over. */
 	#successor: ((event: Event) => Promise<void>) | undefined;
 
@@ -52,8 +54,10 @@ export class Driver<C> {
 			await this.#commit(next, effects, at);
 			if (decision === "admit") {
 				this.#watchTime(at);
-				if (!isTurn) this.#shared.beginCall();
-				else if (!isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
+				if (!isTurn) {
+					this.#shared.beginCall();
+					this.#tally.called(request.call);
+				} else if (!isRetrying(this.#state)) await this.#shared.beginTurn(this.#state.meters);
 			}
 			if (decision !== "wait") return decision;
 			// The commit above has awaited the ledger, or a question that this request opened.
@@ -108,13 +112,21 @@ export class Driver<C> {
 
 	/** Before the first request of a run. */
 	beginRun(): void {
-		if (this.#state.phase.name === "idle" && this.#state.phase.prompted) this.#shared.beginTree();
+		if (this.#state.phase.name === "idle" && this.#state.phase.prompted) {
+			this.#shared.beginTree();
+			this.#tally.prompted();
+		}
 		this.#clock.run();
 	}
 
 	/** Begins a run before a turn is admitted, so that it has an outcome in any case. Does nothing in a run. */
 	startRun(): void {
 		this.#state = start(this.#state);
+	}
+
+	/** The host reports the end of a call. */
+	callEnded(id: string, isError: boolean): void {
+		this.#tally.callEnded(id, isError);
 	}
 
 	/** The host has settled: time and debts, then the outcome. Does nothing between runs. `isCut`: what was under way did not end by itself. */
@@ -124,6 +136,7 @@ export class Driver<C> {
 		this.#host.withdraw(at);
 		if (isCut) await this.step({ type: "interrupted" }, at);
 		await this.#endSharing(at);
+		if (isBusy(this.#state)) this.#tally.ended(this.#state.phase.run.spent);
 		await this.step({ type: "settled" }, at);
 	}
 
@@ -186,17 +199,18 @@ export class Driver<C> {
 		return this.#successor !== undefined;
 	}
 
-	/** Another driver goes on: every request answers `left` from now on, and events go to `successor`. Gives whether the clock ran. */
-	leave(successor: (event: Event) => Promise<void>): { readonly isWorking: boolean } {
+	/** Another driver goes on: every request answers `left` from now on, and events go to `successor`. Gives what that one resumes with. */
+	leave(successor: (event: Event) => Promise<void>): { readonly isWorking: boolean; readonly tally: Tally } {
 		this.#successor = successor;
 		const isWorking = this.#clock.isRunning;
 		this.#clock.stop();
-		return { isWorking };
+		return { isWorking, tally: this.#tally };
 	}
 
 	/** Goes on with the state of another driver, whose question is asked again. */
-	resume(state: State, isWorking: boolean, at: C): void {
+	resume(state: State, { isWorking, tally }: { isWorking: boolean; tally?: Tally | undefined }, at: C): void {
 		this.#state = state;
+		this.#tally = tally ?? this.#tally;
 		if (isWorking) this.#clock.run();
 		this.#watchTime(at);
 	}
@@ -296,7 +310,7 @@ export class Driver<C> {
 
 	async #ask(meter: Extract<Effect, { type: "ask" }>["meter"], at: C): Promise<void> {
 		this.#clock.pause();
-		this.#question = this.#host.ask(this.#state, meter, at);
+		this.#question = this.#host.ask(this.#state, meter, at, this.#tally);
 		const { guidance, ...answered } = await this.#question.reply;
 		if (this.hasLeft) return;
 		this.#clock.run();
@@ -304,6 +318,8 @@ export class Driver<C> {
 		if (this.#state.phase.name !== "asking") return;
 		if (guidance !== undefined) this.#host.post(guidance, "person", at);
 		// The end of the run reports an abort.
-		if (!this.#host.signal(at)?.aborted) await this.step({ type: "answered", ...answered }, at);
+		if (this.#host.signal(at)?.aborted) return;
+		if (answered.answer === "yes") this.#tally.continued();
+		await this.step({ type: "answered", ...answered }, at);
 	}
 }

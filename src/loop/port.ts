@@ -4,10 +4,12 @@ import type { MeterId } from "../core/meters.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { State } from "../core/state.ts";
 import type { DebtLeft } from "./sharing/unsettled.ts";
+import type { Tally } from "./tally.ts";
 
-/** A person's reply to a question; `guidance` is what the model is to know. */
+/** A person's reply to a question; `guidance` is what the model is to know, `grant` how much a yes buys, if the person chose it. */
 export interface Reply {
 	readonly answer: Answer;
+	readonly grant?: number | undefined;
 	readonly guidance?: string | undefined;
 }
 
@@ -20,8 +22,8 @@ export interface OpenQuestion {
 
 /** A host of the driver. `C` is what it passes with each event and gets back: pi's context, or nothing. */
 export interface Host<C> {
-	/** Asks whether to go on past this meter's limit. */
-	ask(state: State, meter: MeterId, at: C): OpenQuestion;
+	/** Asks whether to go on past this meter's limit; `tally` has what was done since a person last decided. */
+	ask(state: State, meter: MeterId, at: C, tally: Tally): OpenQuestion;
 	/** Puts a text into the model's next request. */
 	post(text: string, from: "breaker" | "person", at: C): void;
 	/** Takes back what was posted and not sent; a person's words go back to the person. */

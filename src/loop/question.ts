@@ -1,11 +1,14 @@
 /** The question at a limit, in words: the same for every host. */
-import { amountIn } from "../core/amount.ts";
-import { grant, type Meter, toNumber } from "../core/limit.ts";
-import { type Call, kindOf, type MeterId } from "../core/meters.ts";
+import { amount, amountIn, within } from "../core/amount.ts";
+import { obstacles } from "../core/gate.ts";
+import { grant, isLimited, isReached, read, toNumber } from "../core/limit.ts";
+import { alike, type Call, concerns, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer } from "../core/protocol.ts";
-import type { Asking, State } from "../core/state.ts";
+import type { Asking, In, State } from "../core/state.ts";
+import { cycleLength, extend } from "../core/streak.ts";
 import { clip } from "../core/text.ts";
+import { Tally } from "./tally.ts";
 
 /** One way to answer; `tell` is a yes with words for the model. */
 export type ChoiceId = Exclude<Answer, "none"> | "tell";
@@ -15,22 +18,35 @@ export interface Choice {
 	readonly label: string;
 	/** Words that choose it when typed, in lower case, for example `y` and `yes`. The first is shown. */
 	readonly typed?: readonly string[];
-	/** Asks for a line of text first; this is the line above it. */
+	/** Asks for a text first; this is the line above it. */
 	readonly asks?: string;
+}
+
+/** A yes that buys an amount which the person chose. */
+export interface Sized {
+	/** As the core counts it. */
+	readonly grant: number;
+	readonly label: string;
 }
 
 export interface Question {
 	readonly title: string;
 	/** For a dialog that takes yes or no only. */
 	readonly message: string;
-	/** For a list of choices. */
+	/** For a list of choices: sentences, which may be broken. */
 	readonly lines: readonly string[];
+	/** What was done since a person last decided; each stays one line, cut where there is no room. */
+	readonly activity: readonly string[];
 	readonly choices: readonly Choice[];
 	/** Tells the person in a few words what Escape does. */
 	readonly escape?: string;
+	/** What happens without an answer, before a time: `Stops by itself in 30s`. */
+	readonly expires?: string;
 	readonly meter: MeterId;
 	/** What a yes buys, as the core counts it; nothing where it goes on without the ledger. */
 	readonly grants: number | undefined;
+	/** The yes for an amount that the person types, such as `50`, `+50` or `$2.50`; undefined if the text is none. Absent where none can be chosen. */
+	readonly size?: (typed: string) => Sized | undefined;
 }
 
 /** `describe` says in a few words what a call does; `extra` are further lines that the host knows. */
@@ -39,53 +55,162 @@ export function questionAbout(
 	id: MeterId,
 	describe: (call: Call) => string,
 	extra: readonly string[] = [],
+	tally = new Tally(),
 ): Question {
-	const { run, call, unreachable } = state.phase as Asking;
-	const meter = state.meters[id];
-	const title = unreachable === undefined ? `${kindOf(id).title} reached` : "Shared budget out of reach";
-	const used =
-		unreachable === undefined
-			? `You've used ${amountIn(id, meter.used)}. Continue?`
-			: `${clip(unreachable, 300)} Continue without the ${kindOf(id).title.toLowerCase()}, for this run?`;
-	const last = run.lastCall ? ` Last call: ${describe(run.lastCall)}` : "";
-	const soFar = `This run so far: ${spentText(run.spent, id)}.${call ? ` Waiting: ${describe(call)}` : last}`;
-	const grants = unreachable === undefined ? grantOf(id, meter) : undefined;
-	const more = grants === undefined ? "without it" : grantText(id, meter, state.phase as Asking, grants);
+	const asked = state as In<Asking>;
+	const { run, call, unreachable } = asked.phase;
+	const { title, used, grants, more, notes } =
+		unreachable === undefined ? aboutLimit(asked, id) : aboutLedger(id, unreachable);
+	const waiting = call ? ` Waiting: ${describe(call)}` : "";
+	const soFar = `${spentSoFar(asked, id, tally)}.${waiting}`;
+	const activity = tally.lines(describe);
 	// The core gives a final pass only to a run that has something to answer from, and none past a closed gate.
 	const canAnswer = run.spent.turns > 0 && unreachable === undefined;
-	const doesAnswer = canAnswer && meter.limit.policy === "synthesize";
-	const no = doesAnswer ? "one last answer, without tools" : "the run ends here";
-	const wrapUp: Choice = { id: "wrap_up", label: "Wrap up now" };
+	const end: End = !canAnswer ? "stops" : asked.meters[id].limit.policy === "synthesize" ? "answers" : "asks";
+	const { no, stops, choices, escape, expires } = ENDS[end];
+	const label = (by: string): string => `Continue (${by})`;
+	const canSize = grants !== undefined && id !== "repeats";
 	return {
 		title,
-		message: [used, soFar, ...extra, `Yes: ${more}. No: ${no}.`].join("\n"),
-		lines: [used, soFar, ...extra, stopText(canAnswer, doesAnswer)],
+		message: [used, soFar, ...activity, ...notes, ...extra, `Yes: ${more}. No: ${no}.`].join("\n"),
+		lines: [used, soFar, ...notes, ...extra, stops],
+		activity,
 		choices: [
-			{ id: "yes", label: `Continue (${more})`, typed: ["y", "yes"] },
+			{ id: "yes", label: label(more), typed: ["y", "yes"] },
 			{ id: "tell", label: "Continue, and tell it something…", asks: "What should it know?" },
-			...(canAnswer && !doesAnswer ? [wrapUp] : []),
-			{ id: "no", label: doesAnswer ? "Stop with an answer" : "Stop", typed: ["n", "no"] },
+			...choices,
 		],
-		escape: "Escape stops.",
+		escape,
+		expires,
 		meter: id,
 		grants,
+		...(canSize ? { size: (typed) => sized(typed, id, (by) => label(moreText(asked, id, by))) } : {}),
 	};
 }
 
-/** At a limit of 0 a yes admits one request. */
-function grantOf(id: MeterId, meter: Meter): number {
-	return meter.limit.max === 0 ? 1 : toNumber(grant(id, meter));
+/** How a run ends if nobody continues: it just stops, it stops but can be asked for an answer, or it gives one. */
+type End = "stops" | "asks" | "answers";
+
+const NO = ["n", "no"];
+
+const ENDS: Readonly<Record<End, Words>> = {
+	stops: {
+		no: "the run ends here",
+		stops: "Stop ends the run here.",
+		choices: [{ id: "no", label: "Stop", typed: NO }],
+		escape: "Escape stops.",
+		expires: "Stops by itself in",
+	},
+	asks: {
+		no: "the run ends here",
+		stops: "Stop ends the run here; Wrap up now gets an answer first.",
+		choices: [
+			{ id: "wrap_up", label: "Wrap up now" },
+			{ id: "no", label: "Stop", typed: NO },
+		],
+		escape: "Escape stops.",
+		expires: "Stops by itself in",
+	},
+	answers: {
+		no: "one last answer, without tools",
+		stops: "Stop with an answer: from what it has, without tools. Stop now ends the run.",
+		choices: [
+			{ id: "no", label: "Stop with an answer", typed: NO },
+			{ id: "stop", label: "Stop now" },
+		],
+		escape: "Escape stops with an answer.",
+		expires: "Does so by itself in",
+	},
+};
+
+interface Words {
+	readonly no: string;
+	readonly stops: string;
+	readonly choices: readonly Choice[];
+	readonly escape: string;
+	readonly expires: string;
 }
 
-/** `25 more turns`, `$2.50 more`. */
-function grantText(id: MeterId, meter: Meter, { gate }: Asking, grants: number): string {
+interface About {
+	readonly title: string;
+	readonly used: string;
+	readonly grants: number | undefined;
+	/** What a yes buys, in words. */
+	readonly more: string;
+	readonly notes: readonly string[];
+}
+
+function aboutLedger(id: MeterId, unreachable: string): About {
+	const limit = kindOf(id).title.toLowerCase();
+	const used = `${clip(unreachable, 300)} Continue without the ${limit}, for this run?`;
+	return { title: "Shared budget out of reach", used, grants: undefined, more: "without it", notes: [] };
+}
+
+function aboutLimit(state: In<Asking>, id: MeterId): About {
+	const { limit, used } = state.meters[id];
+	const { run, gate, call } = state.phase;
+	const before = run.passes.filter((other) => other !== id && concerns(other, gate, call)).length;
+	const all = before + 1 + nextAsked(state, id).length;
+	const title = `${kindOf(id).title} reached${all > 1 ? ` (${before + 1} of ${all})` : ""}`;
+	// At a limit of 0 a yes admits one request.
+	const grants = limit.max === 0 ? 1 : toNumber(grant(id, state.meters[id]));
+	return {
+		title,
+		used: `${id === "repeats" ? circle(state, used) : `You've used ${amountIn(id, used)}.`} Continue?`,
+		grants,
+		more: moreText(state, id, grants),
+		notes: tightest(state, id, grants).notes,
+	};
+}
+
+/** `The same call 5 times in a row.`, `The same 2 calls, 5 times over.` */
+function circle({ streak, phase: { call } }: In<Asking>, times: number): string {
+	const length = call ? cycleLength(extend(streak, call)) : 1;
+	if (times === 0) return "Every call is asked about.";
+	const calls = length === 1 ? "The same call" : `The same ${length} calls`;
+	if (times === 1) return `${calls} again.`;
+	return length === 1 ? `${calls} ${times} times in a row.` : `${calls}, ${times} times over.`;
+}
+
+/** The limits that are asked about after this one, before anything goes on. */
+function nextAsked(state: In<Asking>, id: MeterId): readonly MeterId[] {
+	const { run, gate, call } = state.phase;
+	return obstacles(state, run, gate, call).filter((other) => other !== id);
+}
+
+/** `25 more turns`, `$2.50 more`; at most what every limit of the same allows. */
+function moreText(state: In<Asking>, id: MeterId, by: number): string {
 	const { unit, one, many } = kindOf(id);
-	if (meter.limit.max === 0) return gate === "turn" ? "1 more turn" : "1 more tool call";
-	if (one === undefined) return `${unit.show(grants)} more`;
-	return `${unit.show(grants)} more ${grants === 1 ? one : many}`;
+	const { gate } = state.phase;
+	const { least } = tightest(state, id, by);
+	const noun = one === undefined ? "" : ` ${least === 1 ? one : many}`;
+	const isOne = state.meters[id].limit.max === 0 && by === 1;
+	const more = isOne ? (gate === "turn" ? "1 more turn" : "1 more tool call") : `${unit.show(least)} more${noun}`;
+	const [next] = nextAsked(state, id);
+	return next === undefined ? more : `${more}; the ${kindOf(next).title.toLowerCase()} asks next`;
 }
 
-function stopText(canAnswer: boolean, doesAnswer: boolean): string {
-	if (doesAnswer) return "Stop lets it answer from what it has, without tools.";
-	return canAnswer ? "Stop ends the run here; Wrap up now gets an answer first." : "Stop ends the run here.";
+/** What may be spent of `by` before another limit of the same is reached, and which one that is. */
+function tightest(state: State, id: MeterId, by: number): { least: number; notes: readonly string[] } {
+	const others = alike(kindOf(id).of).filter((other) => other !== id && !isReached(state.meters[other]));
+	const rooms = others.map((other) => ({ other, room: toNumber(read(state.meters[other]).remaining) }));
+	const tight = rooms.filter(({ room }) => room < by).toSorted((a, b) => a.room - b.room)[0];
+	if (tight === undefined) return { least: by, notes: [] };
+	const { other, room } = tight;
+	return { least: room, notes: [`A yes grants ${amount(id, by)}; left ${within(other)}: ${amount(other, room)}.`] };
+}
+
+function sized(typed: string, id: MeterId, label: (by: number) => string): Sized | undefined {
+	const { unit } = kindOf(id);
+	const by = unit.read(unit.parse(typed.replace(/^\+/, "")));
+	return by === undefined || by === 0 ? undefined : { grant: by, label: label(by) };
+}
+
+/** What the run has spent, or all runs since the person's prompt; for a limit of a tree also what its agents have. */
+function spentSoFar({ phase: { run }, meters }: In<Asking>, id: MeterId, tally: Tally): string {
+	const all = tally.sincePrompt(run.spent);
+	const spent = all ? `Spent since your prompt: ${spentText(all, id)}` : `This run so far: ${spentText(run.spent, id)}`;
+	if (kindOf(id).scope !== "tree") return spent;
+	const tree = METER_IDS.filter((other) => kindOf(other).scope === "tree" && isLimited(meters[other]));
+	return `${spent}; with its agents ${tree.map((other) => amount(other, meters[other].used)).join(", ")}`;
 }

@@ -286,8 +286,8 @@ export class Run implements LoopRun {
 		const { settings, ask: asks, onOutcome, wrapUpMessage } = this.#setup;
 		const { signal } = this.#setup;
 		return {
-			ask: (state, meter) => {
-				const question = questionAbout(state, meter, describe);
+			ask: (state, meter, _at, tally) => {
+				const question = questionAbout(state, meter, describe, [], tally);
 				return ask(asks as Ask, question, settings.askTimeout.value, signal, (problem) => this.#report(problem));
 			},
 			post: (text) => void this.#notes.push(text),

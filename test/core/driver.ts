@@ -111,8 +111,8 @@ export class Driver {
 		return this.send({ type: "limit_raised", meter, by });
 	}
 
-	answer(answer: Answer): readonly Effect[] {
-		return this.send({ type: "answered", answer });
+	answer(answer: Answer, grant?: number): readonly Effect[] {
+		return this.send({ type: "answered", answer, grant });
 	}
 
 	/** Whole turns, each of which is followed by another; gives everything that was said but `admit`. */

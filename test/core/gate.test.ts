@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { transition } from "../../src/core/breaker.ts";
 import { isEndAwaited } from "../../src/core/gate.ts";
+import { read } from "../../src/core/limit.ts";
 import { isClosed } from "../../src/core/state.ts";
-import { ABORT, asks, CLOSE, Driver, EVENTS } from "./driver.ts";
+import { ABORT, asks, CLOSE, Driver, EVENTS, sum } from "./driver.ts";
 
 describe("a turn", () => {
 	test("is counted when it starts", () => {
@@ -152,13 +154,60 @@ describe("the question", () => {
 		assert.deepEqual(run.call(), [asks("toolCalls"), "wait"]);
 	});
 
-	test("remembers the last call that was let through", () => {
-		const run = new Driver({ toolCalls: 1, attended: true }).prompt();
+	test("opens one round of the size that the person says, and the next yes buys the limit again", () => {
+		const run = new Driver({ turns: 2, attended: true }).prompt();
+		run.turns(2);
+		assert.deepEqual(run.answer("yes", 3), []);
+		assert.deepEqual([run.used(), read(run.state.meters.turns).limit], [0, 3]);
+		assert.deepEqual(run.turns(3), [asks("turns")]);
+		assert.deepEqual(run.answer("yes"), []);
+		assert.deepEqual(run.turns(2), [asks("turns")]);
+		run.answer("yes", 1);
+		assert.deepEqual(run.turns(1), [asks("turns")]);
+		run.answer("no", 5);
+		assert.equal(run.phase, "stopped");
+	});
+
+	test("opens a round of the size that the person says at a limit of 0 too, and the next prompt does not have it", () => {
+		const run = new Driver({ turns: 0, attended: true }).prompt();
 		run.request();
-		const call = { tool: "bash", input: { command: "npm test" } };
-		run.call(call);
-		run.call({ tool: "write", input: {} });
-		assert.equal(run.state.phase.name === "asking" && run.state.phase.run.lastCall, call);
+		run.answer("yes", 2);
+		assert.deepEqual(run.turns(2), [asks("turns")]);
+		run.answer("yes", 5);
+		run.settle();
+		assert.deepEqual(run.prompt().request(), [asks("turns"), "wait"]);
+	});
+
+	test("grants so much more of a wider limit as the person says", () => {
+		const run = new Driver({ sessionTurns: 2, turns: "unlimited", attended: true }).prompt();
+		run.turns(2);
+		run.answer("yes", 3);
+		assert.equal(read(run.state.meters.sessionTurns).limit, 5);
+		const shared = new Driver({ dayTurns: 1, attended: true }).prompt();
+		shared.turns(1);
+		shared.request();
+		const [, effects] = transition(shared.state, { type: "answered", answer: "yes", grant: 4 });
+		assert.deepEqual(effects, [{ type: "raise", meter: "dayTurns", by: 4 }]);
+	});
+
+	test("about repeats grants what it always does, whatever the person says", () => {
+		const run = new Driver({ repeats: 2, attended: true }).prompt();
+		run.request();
+		assert.deepEqual(run.calls(3), [asks("repeats"), "wait"]);
+		run.answer("yes", 9);
+		assert.equal(read(run.state.meters.repeats).limit, 2);
+	});
+
+	test("ends the run at once if the person says so, whatever the policy", () => {
+		for (const policy of ["abort", "synthesize"] as const) {
+			const run = new Driver({ turns: 1, policy, attended: true }).prompt();
+			run.turns(1);
+			assert.deepEqual(run.answer("stop"), [ABORT]);
+			assert.deepEqual(run.settle(), {
+				...sum({ turns: 1 }),
+				...{ kind: "declined", answered: true, meter: "turns", limit: 1 },
+			});
+		}
 	});
 
 	test("knows the call that waits, and at the turn gate that none does", () => {

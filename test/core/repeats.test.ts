@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Call } from "../../src/core/meters.ts";
-import { extend, NO_STREAK, repetitions } from "../../src/core/streak.ts";
+import { cycleLength, extend, NO_STREAK, repetitions } from "../../src/core/streak.ts";
 import { asks, Driver, type Said } from "./driver.ts";
 
 const call = (tool: string, input: unknown = {}): Call => ({ tool, input });
@@ -218,4 +218,10 @@ describe("time that runs out in the middle of a turn", () => {
 			assert.equal(run.state, state);
 		}
 	});
+});
+
+test("how many calls go round is known for one, two and three, and the shortest cycle counts", () => {
+	const length = (calls: string) =>
+		cycleLength(Array.from(calls).reduce((streak, tool) => extend(streak, { tool, input: {} }), NO_STREAK));
+	assert.deepEqual(["aaaa", "abab", "abcabc", "aaaaaa", "abcaa", "a"].map(length), [1, 2, 3, 1, 1, 1]);
 });

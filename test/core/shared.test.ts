@@ -335,7 +335,7 @@ describe("a ledger that cannot be used", () => {
 	});
 
 	test("any answer but yes stops the run as a failure of the breaker", () => {
-		for (const answer of ["no", "none", "wrap_up"] as const) {
+		for (const answer of ["no", "none", "wrap_up", "stop"] as const) {
 			const run = without({ attended: true, policy: "synthesize" }, 1);
 			run.request();
 			assert.deepEqual(run.answer(answer), [ABORT], "the question is answered, so it need not be closed");

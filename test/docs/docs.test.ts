@@ -181,7 +181,7 @@ test("what the manual quotes is what is said", () => {
 	for (const quoted of [
 		title,
 		message.split("\n")[0] ?? "",
-		"Agent aborted by user. Turn limit reached. Send a message to go on.",
+		"You stopped the run at the turn limit. Send a message to go on.",
 		"Turn limit reached; nobody answered.",
 	]) {
 		assert.ok(edges.includes(`\`${quoted}\``), quoted);
@@ -200,7 +200,7 @@ describe("the pictures", () => {
 	const { title, message, lines, choices } = questionAbout(run.state, "turns", String);
 	const asks = `${title}\n ${message.split("\n")[0]}`;
 	const stops = lines.at(-1)!;
-	const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
+	const stopped = "You stopped the run at the turn limit. Send a message to go on.";
 
 	for (const name of names) {
 		const svg = read(`docs/${name}.svg`);

@@ -141,13 +141,15 @@ test("the person is asked with the amount, a yes starts the count anew, and a no
 	assert.deepEqual(
 		rpc.questions.map(({ title, message }) => ({ title, message })),
 		[
-			["$0.03", "3 turns, 3 tool calls, $0.03"],
-			["$0.03", "6 turns, 6 tool calls, $0.06"],
-		].map(([used, spent]) => ({
+			["$0.03", "3 turns, 3 tool calls, $0.03", "prompt"],
+			["$0.03", "6 turns, 6 tool calls, $0.06", "yes"],
+		].map(([used, spent, since]) => ({
 			title: "Cost limit reached",
 			message: [
 				`You've used ${used}. Continue?`,
-				`This run so far: ${spent}. Last call: bash echo x >> marks`,
+				`This run so far: ${spent}.`,
+				`Since your ${since}: 3 bash`,
+				"Last: bash echo x >> marks · bash echo x >> marks · bash echo x >> marks",
 				"Yes: $0.03 more. No: the run ends here.",
 			].join("\n"),
 		})),
@@ -187,7 +189,7 @@ test("the terminal asks, with the amount in the question and above the editor", 
 	assert.match(screen, /Cost limit reached/);
 	assert.match(screen, /Turns: 2\/25 · Cost: \$0\.02\/\$0\.02/);
 	tui.press("escape");
-	await tui.shows("Agent aborted by user. Cost limit reached.");
+	await tui.shows("You stopped the run at the cost limit.");
 	assert.equal(pi.model.requests.length, 2);
 });
 

@@ -76,7 +76,7 @@ test("at the limit the person is asked, with what helps to decide below", async 
 	assert.equal(title, "Turn limit reached");
 	assert.equal(
 		message,
-		"You've used 5 turns. Continue?\nThis run so far: 5 turns, 5 tool calls, $0.05. Last call: bash echo x >> marks\nYes: 5 more turns. No: the run ends here.",
+		"You've used 5 turns. Continue?\nThis run so far: 5 turns, 5 tool calls, $0.05.\nSince your prompt: 5 bash\nLast: bash echo x >> marks · bash echo x >> marks · bash echo x >> marks\nYes: 5 more turns. No: the run ends here.",
 	);
 });
 

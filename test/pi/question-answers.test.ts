@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { continued, editor, over, ready, start, stopped } from "./questions.ts";
+import { endless, host, type Terminal } from "../harness/index.ts";
+import { continued, editor, interrupt, over, ready, start, stopped } from "./questions.ts";
 
 for (const [cols, rows] of [
 	[80, 24],
@@ -13,14 +14,33 @@ for (const [cols, rows] of [
 			words,
 			/Turns: 1\/1 (─+ )?Turn limit reached You've used 1 turn\. Continue\? This run so far: 1 turn, /,
 		);
-		assert.match(words, /\$0\.01\. Last call: bash echo x >> marks Stop ends the run here; Wrap up now gets an answer/);
 		assert.match(
 			words,
-			/first\. → Continue \(1 more turn\) \[y\] Continue, and tell it something… Wrap up now Stop \[n\]/,
+			/\$0\.01\. Since your prompt: 1 bash Last: bash echo x >> marks Stop ends the run here; Wrap up now/,
 		);
-		assert.match(words, /y\/n, or ↑↓ and Enter\. Escape stops\. ─/);
+		assert.match(
+			words,
+			/ gets an answer first\. → Continue \(1 more turn\) \[y\] Continue, and tell it something… Wrap up now Stop \[n\]/,
+		);
+		assert.match(words, /y\/n, a number, or ↑↓ and Enter\. Escape stops\. ─/);
 		tui.type("x");
 		await tui.shows(editor("x"));
+	});
+}
+
+for (const [cols, rows] of [
+	[60, 20],
+	[40, 15],
+] as const) {
+	test(`in ${cols} columns and ${rows} rows the hint and every choice are in sight, whatever the policy`, async (t) => {
+		for (const policy of ["abort", "synthesize"]) {
+			const { tui } = await ready(t, { cols, rows, env: { PI_TURN_LIMIT_POLICY: policy } });
+			const words = tui.screen().replace(/\s+/g, " ");
+			assert.match(words, /Turn limit reached You've used 1 turn\. Continue\? /);
+			assert.match(words, /→ Continue \(1 more turn\) \[y\] Continue, and tell it something… /);
+			assert.match(words, policy === "abort" ? / Wrap up now Stop \[n\] / : / Stop with an answer \[n\] Stop now /);
+			assert.match(words, / y\/n, (a )?number, (or )?↑↓ (and )?Enter\. Escape stops/);
+		}
 	});
 }
 
@@ -38,13 +58,13 @@ test("a terminal too low for question and editor shows the title and every choic
 test("the question follows a change of the terminal's size, and takes the answer", async (t) => {
 	const { tui } = await ready(t, { cols: 80, rows: 24 });
 	tui.resize(40, 24);
-	await tui.shows(/ This run so far: 1 turn, 1 tool call,\n \$0\.01\. Last call: /);
+	await tui.shows(/ This run so far: 1 turn, 1 tool call,\n \$0\.01\.\n Since your prompt: 1 bash\n/);
 	tui.resize(40, 8);
 	await tui.lacks("─");
 	assert.match(tui.screen(), /^ Turn limit reached/);
 	tui.resize(100, 30);
 	await tui.shows(
-		/─\n Turn limit reached\n You've .*\n This run .* marks\n Stop .*\n\n → Continue \(1 more turn\) \[y\]/,
+		/─\n Turn limit reached\n You've .*\n This run .*\n Since .*\n Last: .* marks\n Stop .*\n\n → Continue \(1 more turn\) \[y\]/,
 	);
 	tui.press("enter");
 	await continued(tui);
@@ -54,8 +74,8 @@ for (const theme of ["dark", "light"]) {
 	test(`in the ${theme} theme the choices are dim until they count`, async (t) => {
 		const { tui } = await start(t, { settings: { theme } });
 		tui.type("go\r");
-		await tui.shows("Pause typing");
-		const dim = tui.colour("Pause typing");
+		await tui.shows("One moment");
+		const dim = tui.colour("One moment");
 		const seen = { choice: tui.colour("Continue, and tell"), first: tui.colour("Continue (1") };
 		await tui.shows("→ Continue");
 		assert.deepEqual(seen, { choice: dim, first: dim });
@@ -70,6 +90,8 @@ test("when they count, y, n, Enter, arrows, yes and no answer; Escape and Ctrl+C
 	const { pi, tui } = await start(t);
 	const answers: [keys: string, answer: "yes" | "no"][] = [
 		["y", "yes"],
+		["yyyyyyyy", "yes"],
+		["nn", "no"],
 		["Y", "yes"],
 		["n", "no"],
 		["\r", "yes"],
@@ -98,29 +120,88 @@ test("when they count, y, n, Enter, arrows, yes and no answer; Escape and Ctrl+C
 	}
 });
 
-test("what it is told is one line: wide characters, corrections, paste; Escape goes back", async (t) => {
+test("what it is told is written in the editor, in several lines; Escape goes back and keeps the draft", async (t) => {
 	const { pi, tui } = await ready(t, { cols: 40, rows: 24 });
 	tui.press("down");
 	tui.press("enter");
-	await tui.shows(/What should it know\?\n >/);
+	await tui.shows("What should it know?");
 	assert.doesNotMatch(tui.screen(), /^ {3}Wrap up now/m);
 	tui.press("enter");
-	tui.type("gone");
-	await tui.shows("> gone");
+	tui.type("yn日本x");
+	await tui.shows(editor("yn日本x"));
 	tui.press("escape");
 	await tui.shows("→ Continue, and tell");
+	await tui.shows(editor("yn日本x"));
 	tui.press("enter");
-	await tui.shows(/What should it know\?\n >\s*\n/);
-	tui.type("yn日本x");
-	await tui.shows("> yn日本x");
+	await tui.shows("What should it know?");
 	tui.press("backspace");
 	tui.press("backspace");
-	tui.type("\x1b[200~語 🎉\nand a text that is longer than the line\x1b[201~");
-	await tui.shows("longer than the line");
+	tui.type("\x1b[200~語 🎉\nand another line\x1b[201~");
+	await tui.shows("and another line");
 	tui.press("enter");
 	await continued(tui);
 	assert.ok(tui.screen().includes(editor("")), "the editor is empty");
-	assert.equal(pi.model.requests[1]?.last, "yn日語 🎉 and a text that is longer than the line");
+	assert.equal(pi.model.requests[1]?.last, "yn日語 🎉\nand another line");
+});
+
+test("text that stands in the editor is offered as what it is told", async (t) => {
+	const half = async (terminal: Terminal): Promise<void> => {
+		terminal.type("Use npm");
+		await terminal.shows("Use npm");
+	};
+	const { pi, tui } = await interrupt(t, half);
+	await tui.shows("→ Continue");
+	tui.press("down");
+	tui.press("enter");
+	await tui.shows("What should it know?");
+	tui.type(" 11");
+	await tui.shows(editor("Use npm 11"));
+	tui.press("enter");
+	await continued(tui);
+	assert.equal(pi.model.requests[1]?.last, "Use npm 11");
+});
+
+test("a number and Enter open one round of that size, and the next yes buys the limit again", async (t) => {
+	const pi = await host(t, { env: { PI_MAX_TURNS: "1" }, model: endless() });
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tui.shows("→ Continue (1 more turn)");
+	tui.type("30");
+	await tui.shows("✓ Continue (30 more turns) [y]");
+	tui.press("backspace");
+	await tui.shows("✓ Continue (3 more turns) [y]");
+	assert.equal(pi.model.requests.length, 1);
+	tui.press("enter");
+	await tui.shows("You've used 3 turns.");
+	await tui.shows("→ Continue (1 more turn)");
+	assert.equal(pi.model.requests.length, 4);
+	assert.match(tui.screen(), / Since your yes: 3 bash\n/);
+	tui.press("enter");
+	await tui.shows("You've used 1 turn.");
+	assert.equal(pi.model.requests.length, 5);
+});
+
+test("under synthesize there is a stop with an answer and a plain stop, and Escape is the first", async (t) => {
+	for (const [keys, requests] of [
+		["\x1b[A\r", 1],
+		["\x1b", 2],
+	] as const) {
+		const { pi, tui } = await ready(t, { env: { PI_TURN_LIMIT_POLICY: "synthesize" } });
+		await tui.shows("Escape stops with an answer.");
+		tui.type(keys);
+		await over(tui);
+		await tui.shows(requests === 1 ? "You stopped the run at the turn limit." : "the model gave its final answer");
+		assert.equal(pi.model.requests.length, requests);
+	}
+});
+
+test("a time for the answer counts down, and a key begins it anew", async (t) => {
+	const { tui } = await ready(t, { env: { PI_TURN_LIMIT_ASK_TIMEOUT: "4" } });
+	await tui.shows(/Escape stops\. Stops by itself in [34]s\./);
+	await tui.shows("Stops by itself in 2s.");
+	tui.press("down");
+	await tui.shows("Stops by itself in 4s.");
+	await tui.shows("Turn limit reached; nobody answered.");
 });
 
 test("Ctrl+C in the line that it is told is a no", async (t) => {

@@ -12,11 +12,27 @@ const cues = {
 	openClock: "\x1b[19~",
 	abort: "\x1b[20~",
 	newSession: "\x1b[21~",
+	openBrief: "\x1b[23~",
+	openShell: "\x1b[24~",
 };
 
 function rivals(pi: ExtensionAPI): void {
 	const closing = new AbortController();
 	let newSession = (): unknown => undefined;
+
+	/** Another extension's overlay that takes what is typed, until Escape. */
+	function shell(done: (end: unknown) => void) {
+		let typed = "";
+		return {
+			render: () => [`shell> ${typed.replaceAll("\r", " [enter]")}.`],
+			invalidate() {},
+			handleInput(data: string) {
+				if (data === "\x1b") done(undefined);
+				else typed += data;
+			},
+		};
+	}
+
 	pi.registerCommand("arm", {
 		handler: (_args, ctx) => {
 			newSession = () => ctx.newSession();
@@ -34,6 +50,8 @@ function rivals(pi: ExtensionAPI): void {
 			"\x1b[19~": () => ui.custom(() => clock, { overlay: true, overlayOptions }),
 			"\x1b[20~": () => ctx.abort(),
 			"\x1b[21~": () => newSession(),
+			"\x1b[23~": async () => ui.notify(`Brief: ${await ui.select("Brief?", ["left"], { timeout: 4000 })}`),
+			"\x1b[24~": () => ui.custom((_tui, _theme, _keys, done) => shell(done), { overlay: true }),
 		};
 		ui.onTerminalInput((data) => {
 			happens[data]?.();
@@ -94,6 +112,52 @@ test("it keeps the keys when a dialog closes that was open before it, and then t
 	await tui.shows(editor("x"));
 });
 
+test("over another extension's overlay it leaves that every key until they have been quiet for a moment", async (t) => {
+	const openShell = async (terminal: Terminal): Promise<void> => {
+		terminal.type(cues.openShell);
+		await terminal.shows("shell> .");
+		terminal.type("typing in");
+		await terminal.shows("shell> typing in.");
+	};
+	const { pi, tui } = await interrupt(t, openShell, beside);
+	tui.type(" to the shell\ry");
+	await tui.shows("shell> typing in to the shell [enter]y.");
+	await tui.shows("Other keys go where they went before.");
+	tui.type("es\r");
+	await tui.shows("[enter]yes");
+	assert.equal(pi.model.requests.length, 1);
+	await tui.shows("Other keys go where they went before.");
+	tui.press("down");
+	await tui.shows("→ Continue");
+	tui.press("enter");
+	await tui.lacks("You've used");
+	await tui.shows("Done.");
+	tui.type("!");
+	await tui.shows(/yes.*!\./);
+	tui.press("escape");
+	await tui.lacks("shell>");
+	tui.type("x");
+	await tui.shows(editor("x"));
+});
+
+test("an Escape that closes another extension's overlay is no answer, and the question is then the only one", async (t) => {
+	const openShell = async (terminal: Terminal): Promise<void> => {
+		terminal.type(cues.openShell);
+		await terminal.shows("shell> .");
+	};
+	const { pi, tui } = await interrupt(t, openShell, beside);
+	tui.press("escape");
+	await tui.lacks("shell>");
+	await tui.shows("→ Continue");
+	assert.equal(pi.model.requests.length, 1);
+	tui.type("x");
+	await tui.shows(editor("x"));
+	tui.press("escape");
+	await stopped(tui);
+	tui.type("y");
+	await tui.shows(editor("xy"));
+});
+
 test("what another extension shows over the screen stays when the question closes", async (t) => {
 	const { tui } = await ready(t, beside);
 	tui.type(cues.openClock);
@@ -145,12 +209,12 @@ test("when the run is aborted under another extension's dialog, that one keeps t
 	await tui.shows(editor("x"));
 });
 
-test("a question that nobody answers in time goes from the screen under another extension's dialog too", async (t) => {
-	const { tui } = await ready(t, { ...beside, env: { PI_TURN_LIMIT_ASK_TIMEOUT: "2" } });
-	await openRival(tui);
+test("its time stands still while another extension's dialog covers it, and begins anew then", async (t) => {
+	const { tui } = await ready(t, { ...beside, env: { PI_TURN_LIMIT_ASK_TIMEOUT: "3" } });
+	tui.type(cues.openBrief);
+	await tui.shows("Brief: undefined");
+	await tui.shows("Stops by itself in 3s.");
 	await tui.shows("Turn limit reached; nobody answered.");
-	tui.press("enter");
-	await tui.shows("Rival: left");
 });
 
 test("where pi reports its state to the terminal, it reports that it waits, and then that it works", async (t) => {
@@ -186,7 +250,7 @@ for (const [how, breaking] of Object.entries(broken)) {
 		const screen = await tui.shows("→ Yes");
 		assert.match(
 			screen,
-			/Turn limit reached\n You've used 1 turn\. Continue\?\n This run so far: .*\n Yes: 1 more turn\. No: /,
+			/Turn limit reached\n You've used 1 turn\. Continue\?\n This run so far: .*\n Since .*\n Last: .*\n Yes: 1 more turn\. No: /,
 		);
 		tui.press("enter");
 		await continued(tui);

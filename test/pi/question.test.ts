@@ -7,7 +7,7 @@ import { endless, type Host, host, mark, outcomes, spy, type Terminal, text, tim
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n) });
 const tools = (n: number): Record<string, string> => ({ PI_TURN_LIMIT_TOOLS: String(n) });
 
-const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
+const stopped = "You stopped the run at the turn limit. Send a message to go on.";
 
 /** Picks the second choice and types a line. */
 async function tell(tui: Terminal, words: string): Promise<void> {

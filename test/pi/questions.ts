@@ -52,7 +52,7 @@ export async function continued(tui: Terminal): Promise<void> {
 
 /** Waits until the run was stopped. */
 export async function stopped(tui: Terminal): Promise<void> {
-	await tui.shows("Agent aborted by user.");
+	await tui.shows("You stopped the run");
 	await over(tui);
 }
 

@@ -4,7 +4,7 @@ import { bash, calls, endless, held, host, mark, text, times } from "../harness/
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n) });
 
-const stopped = "Agent aborted by user. Turn limit reached. Send a message to go on.";
+const stopped = "You stopped the run at the turn limit. Send a message to go on.";
 
 test("the widget shows turn 1 while it runs, and goes when pi has settled", async (t) => {
 	const slow = held(text("All done."));
@@ -26,7 +26,9 @@ test("the question stands on the screen with what helps to decide, and Continue 
 		"─".repeat(120),
 		" Turn limit reached",
 		" You've used 2 turns. Continue?",
-		" This run so far: 2 turns, 2 tool calls, $0.02. Last call: bash echo x >> marks",
+		" This run so far: 2 turns, 2 tool calls, $0.02.",
+		" Since your prompt: 2 bash",
+		" Last: bash echo x >> marks · bash echo x >> marks",
 		" Stop ends the run here; Wrap up now gets an answer first.",
 		"",
 		" → Continue (2 more turns) [y]",
@@ -34,7 +36,7 @@ test("the question stands on the screen with what helps to decide, and Continue 
 		"   Wrap up now",
 		"   Stop [n]",
 		"",
-		" y/n, or ↑↓ and Enter. Escape stops.",
+		" y/n, a number, or ↑↓ and Enter. Escape stops.",
 	];
 	await tui.shows(question.join("\n"));
 	assert.equal(pi.model.requests.length, 2);

@@ -173,7 +173,7 @@ test("the terminal asks in the middle of a batch, and Escape is a no", async (t)
 	const screen = await tui.shows("You've used 1 tool call. Continue?");
 	assert.match(screen, /Tool limit reached/);
 	tui.press("escape");
-	await tui.shows("Agent aborted by user. Tool limit reached.");
+	await tui.shows("You stopped the run at the tool limit.");
 	assert.equal(pi.marks().length, 1);
 	assert.equal(pi.model.requests.length, 1);
 });

@@ -66,7 +66,7 @@ test("a limit of 0 asks every time and does not read 1/0", async (t) => {
 	}
 	await tui.shows("→ Continue");
 	tui.type("n");
-	await tui.shows("Agent aborted by user.");
+	await tui.shows("You stopped the run");
 	tui.type("/turn-limit\r");
 	await tui.shows(/turns +0, asks every time +PI_MAX_TURNS/);
 });

@@ -13,10 +13,14 @@ import {
 	Quiet,
 	readKey,
 	type Tui,
+	type Typed,
 } from "../../src/hosts/pi/ui/dialog/keys.ts";
 import * as kit from "../../src/hosts/pi/ui/pi-tui.ts";
 
-const answers = [["y", "yes"], [], ["n", "no"]];
+const answers: Typed = {
+	words: [["y", "yes"], [], ["n", "no"]],
+	isAmount: (text) => /^\+?[1-9]\d*$/.test(text),
+};
 
 interface Seen {
 	list: List;
@@ -36,7 +40,7 @@ function type(keys: readonly Key[]): Seen {
 	return seen;
 }
 
-const letter = fc.constantFrom(...Array.from("yesnoYx ")).map((text): Key => ({ type: "text", text }));
+const letter = fc.constantFrom(...Array.from("yesnoYx 5")).map((text): Key => ({ type: "text", text }));
 const other = fc.constantFrom<Key["type"]>("enter", "up", "down", "other", "pause").map((type) => ({ type }) as Key);
 const letters = (keys: readonly Key[]): string => keys.map((key) => (key.type === "text" ? key.text : "")).join("");
 
@@ -91,6 +95,30 @@ describe("a key at the list", () => {
 			{ row: 1, held: "ye" },
 		],
 		[
+			"takes the same letter again as the same answer",
+			{ ...open, held: "y" },
+			letter("y"),
+			false,
+			{ row: 0, held: "yy" },
+		],
+		[
+			"takes a held key as one answer",
+			{ ...open, row: 2, held: "nnnn" },
+			letter("N"),
+			false,
+			{ row: 2, held: "nnnnN" },
+		],
+		["marks the first row for an amount", { ...open, row: 2 }, letter("5"), false, { row: 0, held: "5" }],
+		["goes on with an amount", { ...open, held: "5" }, letter("0"), false, { row: 0, held: "50" }],
+		["waits for more of an amount", { ...open, row: 2 }, letter("+"), false, { row: 2, held: "+" }],
+		["keeps an amount over a pause, until Enter", { ...open, held: "5" }, { type: "pause" }, false, { held: "5" }],
+		["takes back the last digit", { ...open, held: "50" }, { type: "back" }, false, { held: "5" }],
+		["takes back the last letter", { ...open, row: 2, held: "no" }, { type: "back" }, false, { row: 2, held: "n" }],
+		["takes back the only letter", { ...open, row: 2, held: "n" }, { type: "back" }, true, { row: 2 }],
+		["takes back nothing where there is nothing", open, { type: "back" }, false, {}],
+		["marks the first row again once the text is gone", gone, { type: "pause" }, false, { row: 0 }],
+		["marks no row while there is text", gone, { type: "pause" }, true, { row: undefined }],
+		[
 			"takes back a typed letter with an editing key",
 			{ ...open, row: 2, held: "n" },
 			{ type: "edit" },
@@ -107,7 +135,7 @@ describe("a key at the list", () => {
 		["begins to count with a pause", OPENED, { type: "pause" }, false, {}],
 	] as [string, List, Key, boolean, Partial<List>][]) {
 		test(does, () => {
-			assert.deepEqual(press(list, key, answers, hasText), { list: { ...open, ...{ row: list.row }, ...step } });
+			assert.deepEqual(press(list, key, answers, hasText), { list: { ...open, row: list.row, ...step } });
 		});
 	}
 
@@ -131,6 +159,43 @@ describe("a key at the list", () => {
 			{ type: "enter" },
 			false,
 			{ list: { ...open, row: undefined } },
+		],
+		[
+			"takes an amount with Enter",
+			{ ...open, held: "50" },
+			{ type: "enter" },
+			false,
+			{ list: open, take: 0, amount: "50" },
+		],
+		[
+			"takes a key that was held down after a pause",
+			{ ...open, held: "yyy" },
+			{ type: "pause" },
+			false,
+			{ list: open, take: 0 },
+		],
+		["is text after an amount", { ...open, held: "3" }, letter(" "), false, { list: gone, spill: "3", pass: true }],
+		[
+			"is text after the same letter twice",
+			{ ...open, held: "yy" },
+			letter("e"),
+			false,
+			{ list: gone, spill: "yy", pass: true },
+		],
+		["is text where no amount begins so", open, letter("$"), false, { list: gone, pass: true }],
+		[
+			"is text where no amount goes on so",
+			{ ...open, held: "5" },
+			letter("k"),
+			false,
+			{ list: gone, spill: "5", pass: true },
+		],
+		[
+			"gives the sign of no amount to the editor",
+			{ ...open, held: "+" },
+			{ type: "enter" },
+			false,
+			{ list: gone, spill: "+" },
 		],
 		["takes the typed answer with Enter", { ...open, held: "no" }, { type: "enter" }, false, { list: open, take: 2 }],
 		["takes the typed answer after a pause", { ...open, held: "Y" }, { type: "pause" }, false, { list: open, take: 0 }],
@@ -159,6 +224,7 @@ describe("terminal input", () => {
 		["a large letter in kitty's protocol", "\x1b[121:89;2u", { type: "text", text: "Y" }],
 		["a large letter in xterm's protocol", "\x1b[27;2;89~", { type: "text", text: "y" }],
 		["a paste", "\x1b[200~y\x1b[201~", { type: "paste" }],
+		["a key to delete the last letter", "\x7f", { type: "back" }],
 		["an arrow up", "\x1b[A", { type: "up" }],
 		["an arrow down", "\x1b[B", { type: "down" }],
 		["Enter", "\r", { type: "enter" }],
@@ -174,7 +240,7 @@ describe("terminal input", () => {
 	}
 
 	const EDITING = {
-		"delete a letter": ["\x7f", "\x1b[3~"],
+		"delete a letter": ["\x1b[3~"],
 		"delete a word": ["\x17", "\x1bd"],
 		"delete to the start": ["\x15"],
 		"delete to the end": ["\x0b"],
@@ -246,8 +312,11 @@ describe("the editor behind a dialog", () => {
 			render: (width: number) => Array.from({ length: width > 40 ? 4 : 5 }, () => ""),
 			handleInput: (data: string) => typed.push(data),
 		};
-		const tui = { getFocusedComponent: () => (focus === undefined ? component : focus) };
-		const ui = { getEditorText: () => "", pasteToEditor: (text: string) => typed.push(`paste ${text}`) };
+		const tui: Record<string, unknown> = { getFocusedComponent: () => (focus === undefined ? component : focus) };
+		const ui = {
+			...{ getEditorText: () => "", setEditorText: (text: string) => typed.push(`set ${text}`) },
+			pasteToEditor: (text: string) => typed.push(`paste ${text}`),
+		};
 		return { typed, component, tui, ui, editor: new Editor(ui, kit, tui as unknown as Tui) };
 	}
 
@@ -262,9 +331,9 @@ describe("the editor behind a dialog", () => {
 	test("is found again only while it has the keys, whatever editor comes later", () => {
 		const { editor, component, tui } = screen(undefined);
 		editor.find();
-		tui.getFocusedComponent = () => ({ ...component });
+		tui["getFocusedComponent"] = () => ({ ...component });
 		assert.equal(editor.find(), undefined);
-		tui.getFocusedComponent = () => component;
+		tui["getFocusedComponent"] = () => component;
 		assert.equal(editor.find(), component);
 	});
 
@@ -294,6 +363,42 @@ describe("the editor behind a dialog", () => {
 		editor.find();
 		editor.type("y");
 		assert.deepEqual(typed, ["paste y"]);
+	});
+
+	test("gives its text, and leaves none", () => {
+		const { editor, ui, typed } = screen(undefined);
+		ui.getEditorText = () => "half";
+		assert.deepEqual([editor.isThere, editor.text, editor.take(), typed], [true, "half", "half", ["set "]]);
+	});
+
+	test("is another extension's overlay where that has the keys, until it is closed", () => {
+		const typed: string[] = [];
+		const overlay = { render: () => [], invalidate() {}, handleInput: (data: string) => typed.push(data) };
+		const { tui, ui } = screen(overlay);
+		const stack = [{ component: overlay }];
+		Object.assign(tui, { isOverlayFocused: () => true, overlayStack: stack });
+		const editor = new Editor(ui, kit, tui as unknown as Tui);
+		assert.deepEqual([editor.overlay, editor.isThere, editor.hasText], [overlay, false, true]);
+		editor.type("\x1b");
+		assert.deepEqual(typed, ["\x1b"]);
+		stack.pop();
+		assert.deepEqual([editor.overlay, editor.hasText, typed.length], [undefined, false, 1]);
+		delete tui["overlayStack"];
+		assert.equal(editor.overlay, overlay);
+	});
+
+	test("is no overlay where a dialog has the keys in the editor's place, or pi does not tell", () => {
+		const { tui, ui } = screen({ render: () => [] });
+		assert.equal(new Editor(ui, kit, tui as unknown as Tui).overlay, undefined);
+		tui["isOverlayFocused"] = () => false;
+		assert.equal(new Editor(ui, kit, tui as unknown as Tui).overlay, undefined);
+	});
+
+	test("is an overlay also where that holds a text of its own", () => {
+		const { tui, ui, component } = screen(undefined);
+		tui["isOverlayFocused"] = () => true;
+		const editor = new Editor(ui, kit, tui as unknown as Tui);
+		assert.deepEqual([editor.overlay, editor.find()], [component, undefined]);
 	});
 
 	test("has text or none", () => {

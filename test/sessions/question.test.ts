@@ -1,11 +1,12 @@
 /** The question at a limit: what it says, and what counts as an answer. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
-import type { MeterId } from "../../src/core/meters.ts";
+import { kindOf, type MeterId } from "../../src/core/meters.ts";
 import type { Context } from "../../src/hosts/pi/host/api.ts";
 import { ask } from "../../src/hosts/pi/ui/question.ts";
 import { type Question, questionAbout } from "../../src/loop/question.ts";
-import { Driver, type Given } from "../core/driver.ts";
+import { Tally } from "../../src/loop/tally.ts";
+import { Driver, type Given, sum } from "../core/driver.ts";
 
 /** What a run asks after some turns, each with one call. */
 function asks(turns: number, id: MeterId, given: Given, calls = 1): Question {
@@ -30,20 +31,22 @@ describe("the question", () => {
 		assert.equal(question.title, "Turn limit reached");
 		assert.deepEqual(question.message.split("\n"), [
 			"You've used 2 turns. Continue?",
-			"This run so far: 2 turns, 2 tool calls, $1.00. Last call: <bash>",
+			"This run so far: 2 turns, 2 tool calls, $1.00.",
 			"Yes: 2 more turns. No: the run ends here.",
 		]);
 	});
 
 	test("is a list in the terminal, in which the words for yes and no can be typed", () => {
-		const { message: _message, ...list } = asks(2, "turns", { turns: 2 });
+		const { message, size, ...list } = asks(2, "turns", { turns: 2 });
+		assert.deepEqual([typeof message, typeof size], ["string", "function"]);
 		assert.deepEqual(list, {
 			title: "Turn limit reached",
 			lines: [
 				"You've used 2 turns. Continue?",
-				"This run so far: 2 turns, 2 tool calls, $1.00. Last call: <bash>",
+				"This run so far: 2 turns, 2 tool calls, $1.00.",
 				"Stop ends the run here; Wrap up now gets an answer first.",
 			],
+			activity: [],
 			choices: [
 				{ id: "yes", label: "Continue (2 more turns)", typed: ["y", "yes"] },
 				{ id: "tell", label: "Continue, and tell it something…", asks: "What should it know?" },
@@ -51,12 +54,151 @@ describe("the question", () => {
 				{ id: "no", label: "Stop", typed: ["n", "no"] },
 			],
 			escape: "Escape stops.",
+			expires: "Stops by itself in",
 			meter: "turns",
 			grants: 2,
 		});
 	});
 
-	test("names no last call where there was none", () => {
+	test("says what was done since the person's prompt or yes, in the list and in the message", () => {
+		const run = new Driver({ attended: true, turns: 1 }).prompt();
+		run.turns(1);
+		const tally = new Tally();
+		tally.prompted();
+		for (const id of ["a", "b"]) tally.called({ tool: "edit", input: { path: `${id}.ts` }, id });
+		tally.callEnded("a", false);
+		tally.callEnded("b", true);
+		for (const command of ["npm test", "ls", "git diff"]) tally.called({ tool: "bash", input: { command } });
+		const first = questionAbout(run.state, "turns", ({ input }) => Object.values(input as object).join(), [], tally);
+		assert.deepEqual(first.activity, [
+			"Since your prompt: 3 bash, 2 edit · 1 file changed · 1 error",
+			"Last: git diff · ls · npm test",
+		]);
+		assert.ok(first.message.includes(`\n${first.activity.join("\n")}\nYes: `));
+		tally.continued();
+		assert.deepEqual(questionAbout(run.state, "turns", String, [], tally).activity, []);
+		tally.called({ tool: "write", input: { file_path: "c.ts" } });
+		tally.called({ tool: "write", input: { file_path: "d.ts" } });
+		tally.callEnded("x", true);
+		tally.callEnded("y", true);
+		assert.equal(tally.lines(String)[0], "Since your yes: 2 write · 2 files changed · 2 errors");
+		tally.prompted();
+		assert.deepEqual(tally.lines(String), []);
+	});
+
+	test("counts no file for a tool that changes none, or that names none", () => {
+		const tally = new Tally();
+		for (const input of [null, "a", { path: 3 }, {}]) tally.called({ tool: "write", input });
+		tally.called({ tool: "read", input: { path: "a" } });
+		tally.called({ tool: "rewrite", input: { path: "a" } });
+		tally.called({ tool: "writer", input: { path: "a" } });
+		assert.equal(tally.lines(String)[0], "Since your prompt: 4 write, 1 read, 1 rewrite, 1 writer");
+	});
+
+	test("says what was spent since the person's prompt where an extension has started the run", () => {
+		const run = new Driver({ attended: true, turns: 3 }).prompt();
+		const tally = new Tally();
+		tally.prompted();
+		run.turns(2);
+		run.finish();
+		tally.ended(run.spent!);
+		run.settle();
+		run.turns(1);
+		const { message } = questionAbout(run.state, "turns", String, [], tally);
+		assert.match(message, /^You've used 3 turns\. Continue\?\nSpent since your prompt: 3 turns, 0 tool calls\.\n/);
+		tally.prompted();
+		assert.match(questionAbout(run.state, "turns", String, [], tally).message, /\nThis run so far: 1 turn, /);
+		const idle = new Tally();
+		idle.ended(sum());
+		assert.match(questionAbout(run.state, "turns", String, [], idle).message, /\nThis run so far: 1 turn, /);
+	});
+
+	test("adds up what several runs have spent, and the answers", () => {
+		const tally = new Tally();
+		tally.ended(sum({ turns: 2, cost: 5, repeats: 4, continuations: 1 }));
+		tally.ended(sum({ turns: 1, cost: 1, repeats: 3, continuations: 1 }));
+		const { turns, cost, repeats, continuations } = tally.sincePrompt(sum({ turns: 1, repeats: 2 }))!;
+		assert.deepEqual([turns, cost, repeats, continuations], [4, 6, 2, 2]);
+	});
+
+	test("says what the tree has spent where the limit is the tree's", () => {
+		const run = new Driver({ attended: true, treeTurns: 1, treeCost: 50_000_000 }).prompt();
+		run.turns(1);
+		run.request();
+		const { message } = questionAbout(run.state, "treeTurns", String);
+		assert.match(message, /\nThis run so far: 1 turn, 0 tool calls; with its agents 1 turn, \$0\.00\.\n/);
+	});
+
+	test("says how many limits are reached, and which one asks next", () => {
+		const run = new Driver({ attended: true, turns: 1, cost: 500_000, sessionTurns: 1 }).prompt();
+		run.request();
+		run.charge("cost", 500_000);
+		run.end();
+		const seen = (id: MeterId): unknown[] => {
+			const { title, choices } = questionAbout(run.state, id, String);
+			return [title, choices[0]?.label];
+		};
+		const { title } = kindOf("sessionTurns");
+		assert.deepEqual(seen("sessionTurns"), [
+			`${title} reached (1 of 3)`,
+			"Continue (1 more turn; the turn limit asks next)",
+		]);
+		run.answer("yes");
+		assert.deepEqual(seen("turns"), [
+			"Turn limit reached (2 of 3)",
+			"Continue (1 more turn; the cost limit asks next)",
+		]);
+		run.answer("yes");
+		assert.deepEqual(seen("cost"), ["Cost limit reached (3 of 3)", "Continue ($0.50 more)"]);
+	});
+
+	test("promises no more than another limit of the same leaves", () => {
+		const run = new Driver({ attended: true, turns: 2, sessionTurns: 3 }).prompt();
+		run.turns(2);
+		const { choices, lines, message, size } = questionAbout(run.state, "turns", String);
+		assert.equal(choices[0]?.label, "Continue (1 more turn)");
+		assert.equal(lines[2], "A yes grants 2 turns; left in this session: 1 turn.");
+		assert.match(message, /left in this session: 1 turn\.\nYes: 1 more turn\. /);
+		assert.deepEqual(size?.("50"), { grant: 50, label: "Continue (1 more turn)" });
+	});
+
+	test("promises the least of what several others leave", () => {
+		const run = new Driver({ attended: true, turns: 2, sessionTurns: 4, dayTurns: 3 }).prompt();
+		run.turns(2);
+		const { lines } = questionAbout(run.state, "turns", String);
+		assert.equal(lines[2], "A yes grants 2 turns; left today: 1 turn.");
+	});
+
+	test("reads an amount that the person types, and says what it buys", () => {
+		const { size } = asks(2, "turns", { turns: 2 });
+		assert.deepEqual(size?.("50"), { grant: 50, label: "Continue (50 more turns)" });
+		assert.deepEqual(size("+1"), { grant: 1, label: "Continue (1 more turn)" });
+		for (const text of ["0", "", "+", "5k", "-3", "1.5", "++3"]) assert.equal(size(text), undefined, text);
+		const cost = asks(3, "cost", { cost: 1_500_000 });
+		assert.deepEqual(cost.size?.("$2.50"), { grant: 2_500_000, label: "Continue ($2.50 more)" });
+		const none = asks(0, "turns", { turns: 0 });
+		assert.deepEqual(none.size?.("3"), { grant: 3, label: "Continue (3 more turns)" });
+	});
+
+	for (const [repeats, cycle, words] of [
+		[5, 1, "The same call 5 times in a row. Continue?"],
+		[5, 2, "The same 2 calls, 5 times over. Continue?"],
+		[2, 3, "The same 3 calls, 2 times over. Continue?"],
+		[1, 1, "The same call again. Continue?"],
+		[1, 2, "The same 2 calls again. Continue?"],
+		[0, 1, "Every call is asked about. Continue?"],
+	] as const) {
+		test(`says: ${words}`, () => {
+			const run = new Driver({ attended: true, repeats }).prompt();
+			run.request();
+			for (let i = 0; run.phase !== "asking"; i++) run.call({ tool: `tool ${i % cycle}`, input: {} });
+			const { lines, size } = questionAbout(run.state, "repeats", String);
+			assert.equal(lines[0], words);
+			assert.equal(size, undefined);
+		});
+	}
+
+	test("names no calls where there were none", () => {
 		const { message } = asks(1, "turns", { turns: 1 }, 0);
 		assert.match(message, /^This run so far: 1 turn, 0 tool calls, \$0\.50\.$/m);
 		assert.match(message, /^Yes: 1 more turn\. /m);
@@ -80,8 +222,9 @@ describe("the question", () => {
 	test("offers an answer as the end of the run where that is the policy", () => {
 		const question = asks(2, "turns", { turns: 2, policy: "synthesize" });
 		assert.match(question.message, / No: one last answer, without tools\.$/);
-		assert.equal(question.lines[2], "Stop lets it answer from what it has, without tools.");
-		assert.deepEqual(labels(question).slice(2), ["no: Stop with an answer"]);
+		assert.equal(question.lines[2], "Stop with an answer: from what it has, without tools. Stop now ends the run.");
+		assert.deepEqual(labels(question).slice(2), ["no: Stop with an answer", "stop: Stop now"]);
+		assert.equal(question.escape, "Escape stops with an answer.");
 	});
 
 	for (const policy of ["abort", "synthesize"] as const) {
@@ -130,7 +273,16 @@ describe("the question", () => {
 
 describe("an answer", () => {
 	const question: Question = {
-		...{ title: "Title", message: "Message", lines: [], choices: [], escape: "", meter: "turns", grants: 1 },
+		...{
+			title: "Title",
+			message: "Message",
+			lines: [],
+			activity: [],
+			choices: [],
+			escape: "",
+			meter: "turns",
+			grants: 1,
+		},
 	};
 
 	/** How a person replies: `confirm` answers yes or no, `custom` picks from the list. */

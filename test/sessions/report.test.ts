@@ -32,7 +32,14 @@ interface Told {
 }
 
 /** Reports an outcome; what is in `fails` fails. */
-function tell(outcome: Outcome, made: Partial<Report> = {}, isRecordShown = false, fails: string[] = [], hasUI = true) {
+function tell(
+	outcome: Outcome,
+	made: Partial<Report> = {},
+	isRecordShown = false,
+	fails: string[] = [],
+	hasUI = true,
+	mode = "tui",
+) {
 	const told: Told = { events: [], entries: [], notices: [], reports: [] };
 	const record = (list: keyof Told, value: unknown): void => {
 		if (fails.includes(list)) throw new Error(`no ${list}`);
@@ -48,7 +55,7 @@ function tell(outcome: Outcome, made: Partial<Report> = {}, isRecordShown = fals
 		...made,
 	};
 	const act = (): void =>
-		report(pi, whole, (of) => record("reports", of), { hasUI, ui } as unknown as Context, isRecordShown);
+		report(pi, whole, (of) => record("reports", of), { hasUI, ui, mode } as unknown as Context, isRecordShown);
 	return { told, act };
 }
 
@@ -60,7 +67,7 @@ function told(...args: Parameters<typeof tell>): Told {
 
 describe("the end of a run", () => {
 	for (const [name, notice, type] of [
-		["declined", "Agent aborted by user. Turn limit reached. Send a message to go on.", "info"],
+		["declined", "You stopped the run at the turn limit. Send a message to go on.", "info"],
 		["unanswered", "Turn limit reached; nobody answered. Send a message to go on.", "error"],
 		["exhausted", "Turn limit reached; the run ended without an answer. Send a message to go on.", "error"],
 		["refused", "Turn limit reached; a run was refused. Send a message to go on.", "error"],
@@ -80,6 +87,14 @@ describe("the end of a run", () => {
 			assert.equal(isDeliberate(OUTCOMES[name]), type === "info");
 		});
 	}
+
+	test("that the person declined has the words that clients compare over rpc", () => {
+		const told = tell(OUTCOMES.declined, {}, false, [], true, "rpc");
+		told.act();
+		assert.deepEqual(told.told.notices, [
+			["Agent aborted by user. Turn limit reached. Send a message to go on.", "info"],
+		]);
+	});
 
 	for (const name of ["wrappedUp", "interrupted", "completed"] as const) {
 		test(`that is ${name} is no notification`, () => {

@@ -806,8 +806,8 @@ describe("the stop", () => {
 		);
 		await pi.run("go");
 		assert.deepEqual(shown.slice(0, 3), [
-			["Turn limit reached", "Turns: 1/1 · Tools: 1/1 · Cost: $0.01/$0.01"],
-			["Cost limit reached", "Turns: 0/1 · Tools: 1/1 · Cost: $0.01/$0.01"],
+			["Turn limit reached (1 of 2)", "Turns: 1/1 · Tools: 1/1 · Cost: $0.01/$0.01"],
+			["Cost limit reached (2 of 2)", "Turns: 0/1 · Tools: 1/1 · Cost: $0.01/$0.01"],
 			["Tool limit reached", "Turns: 1/1 · Tools: 1/1 · Cost: $0.01/$0.01"],
 		]);
 	});
@@ -868,7 +868,7 @@ describe("the stop", () => {
 		await run;
 		assert.deepEqual(
 			pi.notifications.map(({ message }) => message),
-			["Agent aborted by user. Turn limit reached. Send a message to go on."],
+			["You stopped the run at the turn limit. Send a message to go on."],
 		);
 	});
 

@@ -11,6 +11,7 @@ const theme = { fg: (_colour: string, text: string) => text, bold: (text: string
 const dialog: Dialog = {
 	title: "Title",
 	lines: ["One two three", "Four"],
+	activity: [],
 	choices: [
 		{ id: "yes", label: "Yes", typed: ["y", "yes"] },
 		{ id: "tell", label: "Tell", asks: "What?" },
@@ -25,7 +26,7 @@ function view(change: Partial<View> = {}): View {
 
 const lines = (change: Partial<View> = {}, room = 40, width = 60) => panel(kit, theme, view(change), width, room);
 
-const input = { asks: "What?", render: (width: number) => [`> ${width}`] };
+const asks = "What?";
 
 describe("the list", () => {
 	test("has a border, the title, the text, the choices and what keys do", () => {
@@ -35,7 +36,7 @@ describe("the list", () => {
 			" One two three",
 			" Four",
 			"",
-			" <accent>→ Yes [y]",
+			"<accent> → Yes [y]",
 			"   Tell",
 			"   No [n]",
 			"",
@@ -43,15 +44,64 @@ describe("the list", () => {
 		]);
 	});
 
-	test("is dim until answers count, and says that one has to pause", () => {
+	test("has what was done after what was spent, each cut to one line", () => {
+		const activity = ["Since your prompt: 12 bash\tand\n\x1b[31mmore", "Last: ls"];
+		const words = { ...dialog, lines: ["One", "Two three", "Four"], activity };
+		assert.deepEqual(lines({ dialog: words }, 40, 24).slice(2, 7), [
+			...[" One", " Two three"],
+			...[` ${kit.truncateToWidth("Since your prompt: 12 bash and more", 22, "…")}`, " Last: ls", " Four"],
+		]);
+	});
+
+	test("marks a typed answer at once, and says how it counts at once", () => {
+		const shown = panel(kit, coloured, view({ list: { counts: true, row: 2, held: "n" } }), 60, 40);
+		assert.deepEqual(shown.slice(5), [
+			"<dim>   Yes [y]",
+			"<dim>   Tell",
+			"*<accent> ✓ No [n]",
+			"",
+			"<dim> Enter answers at once. Escape stops.",
+		]);
+	});
+
+	test("says what an amount buys that is being typed", () => {
+		const sizes: Dialog = {
+			...dialog,
+			size: (typed) => (typed === "50" ? { grant: 50, label: "50 more" } : undefined),
+		};
+		const at = (held: string) => lines({ dialog: sizes, list: { counts: true, row: 0, held } });
+		assert.equal(at("50")[5], " ✓ 50 more [y]");
+		assert.equal(at("y")[5], " ✓ Yes [y]");
+		assert.equal(at("")[9], " y/n, a number, or ↑↓ and Enter. Escape stops.");
+		assert.equal(at("")[5], " → Yes [y]");
+	});
+
+	test("counts down where it has a time", () => {
+		const times: Dialog = { ...dialog, expires: "Stops by itself in" };
+		assert.equal(lines({ dialog: times, left: 90 })[9], " y/n, or ↑↓ and Enter. Escape stops. Stops by itself in");
+		assert.equal(lines({ dialog: times, left: 90 })[10], " 1m30s.");
+		assert.equal(lines({ left: 5 })[9], " y/n, or ↑↓ and Enter. Escape stops.  5s.");
+	});
+
+	test("says where letters go while another extension's overlay gets them", () => {
+		const shown = lines({ hasText: true, hasOverlay: true }, 40, 90);
+		assert.equal(shown[9], " ↑↓ and Enter. Other keys go where they went before. Escape stops.");
+	});
+
+	test("is dim until answers count, and says that they do in a moment", () => {
 		const shown = panel(kit, coloured, view({ list: { counts: false, row: 0, held: "" } }), 60, 40);
 		assert.deepEqual(shown.slice(5), [
-			" <dim>  Yes [y]",
-			" <dim>  Tell",
-			" <dim>  No [n]",
+			"<dim>   Yes [y]",
+			"<dim>   Tell",
+			"<dim>   No [n]",
 			"",
-			"<dim> Pause typing to answer. Escape stops.",
+			"<dim> One moment… Escape stops.",
 		]);
+	});
+
+	test("says that one has to pause where somebody types", () => {
+		const shown = lines({ list: { counts: false, row: undefined, held: "" } });
+		assert.equal(shown.at(-1), " Pause typing to answer. Escape stops.");
 	});
 
 	test("names no letters while the editor has text", () => {
@@ -69,6 +119,7 @@ describe("the list", () => {
 		const plain: Dialog = {
 			title,
 			lines: words,
+			activity: [],
 			choices: [
 				{ id: "yes", label: "A" },
 				{ id: "no", label: "B", typed: [] },
@@ -86,8 +137,16 @@ describe("the list", () => {
 		assert.deepEqual(panel(kit, coloured, view({ hasKeys: false }), 60, 40), [" <dim>Title"]);
 	});
 
-	test("has a line of input in place of the choices, in a column from each edge", () => {
-		assert.deepEqual(lines({ input }).slice(4), ["", " What?", " > 58", "", " Enter sends it. Escape goes back."]);
+	test("asks for a text in the editor in place of the choices", () => {
+		assert.deepEqual(lines({ asks }).slice(4), [
+			...["", " What?", "", " Write it in the editor. Enter sends it. Escape goes back."],
+		]);
+	});
+
+	test("keeps the letter of a choice that is cut", () => {
+		const long: Dialog = { ...dialog, choices: [{ id: "yes", label: "A long label", typed: ["y"] }] };
+		assert.equal(lines({ dialog: long }, 40, 14)[6], ` ${kit.truncateToWidth("→ A long label", 8, "…")} [y]`);
+		assert.equal(lines({ dialog: long }, 40, 5)[9], ` ${kit.truncateToWidth("→ A", 1, "…")}`);
 	});
 
 	test("breaks its text, and cuts its title and its choices, where the terminal is narrow", () => {
@@ -102,10 +161,6 @@ describe("the list", () => {
 			` ${kit.truncateToWidth("→ A long label", 8, "…")}`,
 			"",
 		]);
-		assert.equal(
-			lines({ input }, 40, 2).find((line) => line.includes(">")),
-			" > 1",
-		);
 	});
 
 	test("shows text from outside without what could move or reverse it", () => {
@@ -121,8 +176,8 @@ describe("the list in a low terminal", () => {
 		[9, ["─", "Title", "One", "Four", "", "→", "Tell", "No", "y/n,"]],
 		[8, ["─", "Title", "One", "Four", "→", "Tell", "No", "y/n,"]],
 		[7, ["Title", "One", "Four", "→", "Tell", "No", "y/n,"]],
-		[6, ["Title", "…", "→", "Tell", "No", "y/n,"]],
-		[5, ["Title", "…", "→", "Tell", "No"]],
+		[6, ["Title", "One", "→", "Tell", "No", "y/n,"]],
+		[5, ["Title", "→", "Tell", "No", "y/n,"]],
 		[4, ["Title", "→", "Tell", "No"]],
 		[3, ["Title", "→", "Tell"]],
 		[1, ["Title"]],
@@ -143,9 +198,13 @@ describe("the list in a low terminal", () => {
 		);
 	});
 
-	test("leaves out a hint that takes all the rows, and the blank line before it", () => {
-		const rows = lines({ dialog: { ...dialog, lines: [] } }, 7, 20).map((line) => line.trim());
-		assert.deepEqual(rows, ["─".repeat(20), "Title", "", "→ Yes [y]", "Tell", "No [n]"]);
+	test("has a short hint, in one line, where the long one takes all the rows", () => {
+		const rows = lines({ dialog: { ...dialog, size: () => undefined, lines: [] } }, 6, 38).map((line) => line.trim());
+		assert.deepEqual(rows.slice(-3), ["Tell", "No [n]", "y/n, number, ↑↓ Enter. Escape stops."]);
+		const without = lines({ dialog: { ...dialog, lines: [] } }, 6, 20).map((line) => line.trim());
+		assert.equal(without.at(-1), kit.truncateToWidth("y/n, ↑↓ Enter. Escape stops.", 18, "…"));
+		for (const change of [{ hasText: true }, { hasText: true, hasOverlay: true }])
+			assert.equal(lines(change, 6, 30).at(-1), " ↑↓ Enter. Escape stops.");
 	});
 
 	test("shows the choices around the one that Enter takes", () => {
@@ -157,11 +216,11 @@ describe("the list in a low terminal", () => {
 		assert.deepEqual(at(1, 2), ["Title", "→ Tell"]);
 		assert.deepEqual(at(0, 2), ["Title", "→ Yes [y]"]);
 		assert.deepEqual(at(undefined, 2), ["Title", "Yes [y]"]);
-		assert.deepEqual(lines({ input, list: { counts: true, row: 2, held: "" } }, 2), [" Title", " > 58"]);
+		assert.deepEqual(lines({ asks, list: { counts: true, row: 2, held: "" } }, 2), [" Title", " What?"]);
 	});
 
-	test("needs a row for the title and each choice, or two for the line of input", () => {
+	test("needs a row for the title and each choice, or one for the line that asks", () => {
 		assert.equal(leastRows(view()), 4);
-		assert.equal(leastRows(view({ input })), 3);
+		assert.equal(leastRows(view({ asks })), 2);
 	});
 });

@@ -86,7 +86,14 @@ const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	unreachable: input("unreachable", { message }),
 	balanced: input("balanced", { balances }),
 	ran_out: input("ran_out", { meter: fc.oneof(fc.constantFrom(...AMOUNTS), meter) }),
-	answered: input("answered", { answer: fc.constantFrom("yes", "yes", "yes", "wrap_up", "no", "none") }),
+	answered: fc.record(
+		{
+			type: fc.constant("answered"),
+			answer: fc.constantFrom("yes", "yes", "yes", "yes", "wrap_up", "stop", "no", "none"),
+			grant: fc.constantFrom(1, 2, 3, 20),
+		},
+		{ requiredKeys: ["type", "answer"] },
+	),
 	wrap_up_requested: input("wrap_up_requested", {}),
 	message_lost: input("message_lost", {}),
 	limit_set: meter.chain((id) => input("limit_set", { meter: fc.constant(id), max: max(id, 16) })),
@@ -107,7 +114,7 @@ const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 const OFTEN: Partial<Record<Input["type"], number>> = {
 	...{ prompted: 5, turn_requested: 20, turn_ended: 18, tool_call_requested: 18, charged: 6, answered: 8 },
 	...{ held: 6, filled: 3, unreachable: 2, balanced: 2 },
-	...{ settled: 6, turn_failed: 4, message_entered: 3, message_lost: 2, limit_raised: 2 },
+	...{ settled: 6, turn_failed: 4, message_entered: 3, message_lost: 2, limit_raised: 3 },
 };
 
 const weighted: readonly fc.Arbitrary<readonly Input[]>[] = Object.entries(INPUTS).flatMap(([type, arbitrary]) =>

@@ -122,6 +122,13 @@ function continues(moment: Moment, id: MeterId): boolean {
 	return isYes(moment) && phase.name === "asking" && phase.meter === id && phase.unreachable === undefined;
 }
 
+/** What a yes about the meter buys. */
+function bought({ before, input }: Moment, id: MeterId): number {
+	const max = Number(before.meters[id].limit.max);
+	const usual = isOfRound(id) ? max : Math.max(1, Math.ceil(max / 10));
+	return input.type === "answered" && id !== "repeats" ? (input.grant ?? usual) : usual;
+}
+
 /** A yes that grants more. */
 function isContinued(moment: Moment): boolean {
 	return METER_IDS.some((id) => continues(moment, id));
@@ -325,7 +332,7 @@ promise("MetersAreIndependent: a yes makes room on its own meter alone", (moment
 	for (const moment of moments) {
 		for (const id of METER_IDS.filter((id) => continues(moment, id))) {
 			const { before, after } = moment;
-			if (isOfRound(id)) assert.deepEqual([after.meters[id].used, after.meters[id].extra], [0, 0]);
+			if (isOfRound(id)) assert.deepEqual([after.meters[id].used, bound(after, id)], [0, bought(moment, id)]);
 			else assert.ok(before.meters[id].used === after.meters[id].used && after.meters[id].used < bound(after, id));
 			for (const other of METER_IDS) if (other !== id) assert.equal(after.meters[other], before.meters[other]);
 		}
@@ -372,7 +379,7 @@ promise("SessionsGrantATenth: a yes grants it on top of what is spent, and what 
 			const { limit, used } = before.meters[id];
 			const isLimited = limit.max !== "unlimited";
 			const over = Math.max(0, used - bound(before, id));
-			if (continues(moment, id)) extra += over + Math.max(1, Math.ceil(Number(limit.max) / 10));
+			if (continues(moment, id)) extra += over + bought(moment, id);
 			if (input.type === "limit_raised" && input.meter === id && isLimited) extra += over + input.by;
 			if (input.type === "limit_set" && input.meter === id) extra = 0;
 			assert.equal(after.meters[id].extra, extra);
@@ -417,8 +424,7 @@ promise("TheLedgerHearsOfGrants: every yes about a shared limit and every raise 
 		const raises: Effect[] = [];
 		const raise = (meter: MeterId, by: number): unknown => raises.push({ type: "raise", meter, by });
 		for (const id of SHARED) {
-			const max = Number(before.meters[id].limit.max);
-			if (continues(moment, id)) raise(id, Math.max(1, Math.ceil(max / 10)));
+			if (continues(moment, id)) raise(id, bought(moment, id));
 			if (input.type === "limit_set" && input.meter === id) promised[id] = 0;
 			if (input.type !== "limit_raised" || input.meter !== id || !isLimited(before, id) || isFixed(before, id))
 				continue;

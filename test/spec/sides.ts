@@ -151,9 +151,9 @@ function plain(core: State): unknown {
 	};
 	if (phase.name === "idle") return { ...state, phase: { ...phase, refusedSinceStop: phase.refusedSinceStop } };
 	const asked = phase.name === "asking" ? { call: phase.call, unreachable: phase.unreachable } : {};
-	const { advised, lastCall, refusedSinceStop, ...run } = phase.run;
+	const { advised, refusedSinceStop, ...run } = phase.run;
 	const passes = METER_IDS.filter((id) => run.passes.includes(id));
-	return { ...state, phase: { ...phase, ...asked, run: { ...run, passes, advised, lastCall, refusedSinceStop } } };
+	return { ...state, phase: { ...phase, ...asked, run: { ...run, passes, advised, refusedSinceStop } } };
 }
 
 /** The spec's session as the core would hold it. */
@@ -170,7 +170,6 @@ function stateOf(machine: Machine): unknown {
 		turn: turnOf(session),
 		passes: METER_IDS.filter((id) => of(machine, id).get("passed")),
 		advised: meterOf(session.get("advised")),
-		lastCall: session.get("last_call") ?? undefined,
 		refusedSinceStop,
 		endsAsking: session.get("ends_asking"),
 		refusals: session.get("refusals"),

@@ -96,11 +96,11 @@ export class World {
 		return { acts, reply: { type: "message", calls: [], hasText: true } };
 	}
 
-	/** A question is open: an act, or the answer. A confirm cannot ask for a wrap-up. */
+	/** A question is open: an act, or the answer. A confirm takes yes and no only. */
 	question(): Act | { readonly type: "answer"; readonly answer: Answer } {
 		for (let event = this.#script.shift(); event !== undefined; event = this.#script.shift()) {
 			if (event.type === "answered")
-				return { type: "answer", answer: event.answer === "wrap_up" ? "no" : event.answer };
+				return { type: "answer", answer: event.answer === "wrap_up" || event.answer === "stop" ? "no" : event.answer };
 			const act = actOf(event);
 			if (act !== undefined) return act;
 		}

@@ -8,6 +8,7 @@ import { questionAbout } from "../../loop/question.ts";
 import { debtText } from "../../loop/sharing/debt-text.ts";
 import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Reservations } from "../../loop/sharing/reservation.ts";
+import type { Tally } from "../../loop/tally.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
 import type { DebtLeft } from "../../loop/sharing/unsettled.ts";
 import { readMessage } from "../../settings/supplied.ts";
@@ -47,6 +48,7 @@ interface Heritage {
 	readonly prompt: Prompt;
 	/** False while a dialog is open. */
 	readonly isWorking: boolean;
+	readonly tally: Tally;
 	/** On their way to the model. */
 	readonly messages: Messages;
 }
@@ -192,7 +194,7 @@ export class Session implements Subscriber, Course {
 		const legacy = this.#handover.take(sessionManager.getSessionId(), this.rank);
 		if (legacy) this.#takeOver(legacy);
 		const state = legacy?.state ?? this.#limits.resumedState(attended, this.#role.isMember, ctx);
-		this.#driver.resume(state, legacy?.isWorking === true, ctx);
+		this.#driver.resume(state, { isWorking: legacy?.isWorking === true, tally: legacy?.tally }, ctx);
 		await this.#limits.apply(ctx);
 		legacy?.succeed({
 			receive: (name, event) => this.#subscription.receive(name, event, ctx),
@@ -322,7 +324,7 @@ export class Session implements Subscriber, Course {
 		if (this.#duty === "unable") return;
 		const { phase, ...state } = this.state;
 		const messages = this.#outbox.giveAway();
-		const { isWorking } = this.#driver.leave((event) => this.#handover.step(event));
+		const { isWorking, tally } = this.#driver.leave((event) => this.#handover.step(event));
 		const heritage: Heritage = {
 			// The next instance asks again.
 			state: { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase },
@@ -332,6 +334,7 @@ export class Session implements Subscriber, Course {
 			prompt: this.#prompts.prompt,
 			messages,
 			isWorking,
+			tally,
 		};
 		const isRunning = phase.name !== "idle";
 		const done = (): void => this.#driver.closeQuestion();
@@ -360,8 +363,8 @@ export class Session implements Subscriber, Course {
 		const outbox = this.#outbox;
 		const { wrapUpMessage } = this.#options;
 		return {
-			ask: (state, meter, ctx) => {
-				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)));
+			ask: (state, meter, ctx, tally) => {
+				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)), [], tally);
 				const { askTimeout, bell } = settings.current;
 				return ask(ctx, question, askTimeout.value, bell.value);
 			},

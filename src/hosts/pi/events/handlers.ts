@@ -154,9 +154,10 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			return driver.chargeCall(chargeOf(message.usage), ctx);
 		},
 
-		async tool_call({ toolName, input }, ctx) {
+		async tool_call({ toolName, input, toolCallId }, ctx) {
 			driver.resumeClock();
-			const decision = await driver.request({ type: "tool_call_requested", call: { tool: toolName, input } }, ctx);
+			const call = { tool: toolName, input, id: toolCallId };
+			const decision = await driver.request({ type: "tool_call_requested", call }, ctx);
 			if (decision === "admit") return undefined;
 			// The tools of a reloaded pi are gone with it: the next instance could only let a dead call through.
 			if (decision === "left") return { block: true, reason: RELOADED };
@@ -164,8 +165,9 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			return { block: true, reason: refusal(driver.state) };
 		},
 
-		tool_execution_end({ toolCallId, result }) {
+		tool_execution_end({ toolCallId, result, isError }) {
 			driver.resumeClock();
+			driver.callEnded(toolCallId, isError);
 			turn.callEnded(toolCallId, result);
 		},
 

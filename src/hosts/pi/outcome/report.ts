@@ -185,7 +185,8 @@ export function report(
 		},
 		() => {
 			if (!ctx.hasUI) return;
-			const notice = isRecordShown || outcome.kind === "wrapped_up" ? undefined : noticeOf(outcome);
+			const isTold = isRecordShown || outcome.kind === "wrapped_up";
+			const notice = isTold ? undefined : noticeOf(outcome, ctx.mode === "rpc" ? BY_USER : undefined);
 			const kept = wasQueued ? " Messages that were queued are kept for the next prompt." : "";
 			if (isBroken(outcome)) ctx.ui.notify(brokenText(outcome), "error");
 			else if (notice !== undefined) ctx.ui.notify(notice + kept, isDeliberate(outcome) ? "info" : "error");
@@ -210,19 +211,24 @@ export function isDeliberate(outcome: Outcome): boolean {
 	return kind === "synthesized" || kind === "wrapped_up" || (kind === "declined" && outcome.answered);
 }
 
-/** For a person, if a limit ended the run: what stopped it and how to go on. */
-export function noticeOf(outcome: Outcome): string | undefined {
+/** Clients of rpc compare this beginning. */
+const BY_USER = "Agent aborted by user.";
+
+/** For a person, if a limit ended the run: what stopped it and how to go on. `byUser`: the words for a no. */
+export function noticeOf(outcome: Outcome, byUser?: string): string | undefined {
 	if (outcome.kind === "wrapped_up") return "Ended after the wrap-up; the answer may be partial.";
 	if (!stoppedByLimit(outcome)) return undefined;
 	const isOperators = scopeOf(outcome.meter).grantedBy === "operator";
-	return `${stopText(outcome)} ${isOperators ? "An operator of the budget can raise it." : "Send a message to go on."}`;
+	return `${stopText(outcome, byUser)} ${isOperators ? "An operator of the budget can raise it." : "Send a message to go on."}`;
 }
 
-function stopText(outcome: Outcome & Trip): string {
-	const reached = `${kindOf(outcome.meter).title} reached`;
+function stopText(outcome: Outcome & Trip, byUser: string | undefined): string {
+	const { title } = kindOf(outcome.meter);
+	const reached = `${title} reached`;
 	switch (outcome.kind) {
 		case "declined":
-			return outcome.answered ? `Agent aborted by user. ${reached}.` : `${reached}; nobody answered.`;
+			if (!outcome.answered) return `${reached}; nobody answered.`;
+			return byUser ? `${byUser} ${reached}.` : `You stopped the run at the ${title.toLowerCase()}.`;
 		case "synthesized":
 			return `${reached}; the model gave its final answer.`;
 		case "failed":

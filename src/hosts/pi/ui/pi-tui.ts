@@ -5,7 +5,6 @@
  */
 export {
 	decodeKittyPrintable,
-	Input,
 	parseKey,
 	setKeybindings,
 	setKittyProtocolActive,

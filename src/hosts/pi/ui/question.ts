@@ -3,15 +3,18 @@ import type { Max } from "../../../core/meters.ts";
 import type { OpenQuestion, Reply } from "../../../loop/port.ts";
 import type { ChoiceId, Question } from "../../../loop/question.ts";
 import type { Context } from "../host/api.ts";
-import { choose } from "./dialog/dialog.ts";
+import { choose, type Result } from "./dialog/dialog.ts";
+
+type Picked = Extract<Result, { kind: "picked" }>;
 
 const NONE: Reply = { answer: "none" };
 
-/** The reply that each choice makes; `text` is what was typed for it. */
-const REPLIES: Readonly<Record<ChoiceId, (text: string | undefined) => Reply>> = {
-	yes: () => ({ answer: "yes" }),
-	tell: (guidance) => ({ answer: "yes", guidance }),
+/** The reply that each choice makes. */
+const REPLIES: Readonly<Record<ChoiceId, (picked: Picked) => Reply>> = {
+	yes: ({ grant }) => (grant === undefined ? { answer: "yes" } : { answer: "yes", grant }),
+	tell: ({ text }) => ({ answer: "yes", guidance: text }),
 	wrap_up: () => ({ answer: "wrap_up" }),
+	stop: () => ({ answer: "stop" }),
 	no: () => ({ answer: "no" }),
 };
 
@@ -22,8 +25,7 @@ export function ask(ctx: Context, question: Question, seconds: Max, bell: boolea
 	const close = () => closing.abort();
 	const closed = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
 	const timeout = seconds === "unlimited" ? undefined : seconds * 1000;
-	// A little before the host's own, which does not tell a time-out from a no.
-	const timer = timeout === undefined ? undefined : setTimeout(close, timeout - 10);
+	let timer: NodeJS.Timeout | undefined;
 	const reply = new Promise<Reply>((resolve) => {
 		// Once, because Node keeps a combined signal that has a listener for good, also after it has fired.
 		closed.addEventListener("abort", () => resolve(NONE), { once: true });
@@ -33,19 +35,25 @@ export function ask(ctx: Context, question: Question, seconds: Max, bell: boolea
 	return { reply, close };
 
 	async function pick(): Promise<Reply> {
-		const picked = await choose(ui, question, { signal: closed, ring: bell });
+		const picked = await choose(ui, question, {
+			signal: closed,
+			ring: bell,
+			seconds: seconds === "unlimited" ? undefined : seconds,
+		});
 		switch (picked.kind) {
 			case "withdrawn":
 				return NONE;
 			case "dismissed":
 				return { answer: "no" };
 			case "picked":
-				return REPLIES[picked.id](picked.text);
+				return REPLIES[picked.id](picked);
 		}
 	}
 
 	async function confirm(): Promise<Reply> {
 		const { title, message } = question;
+		// A little before the host's own, which does not tell a time-out from a no.
+		if (timeout !== undefined) timer = setTimeout(close, timeout - 10);
 		const options = { signal: closed, ...(timeout === undefined ? {} : { timeout }) };
 		const confirmed: unknown = await ui.confirm(title, message, options);
 		return { answer: confirmed === true ? "yes" : "no" };

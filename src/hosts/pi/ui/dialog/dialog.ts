@@ -7,23 +7,23 @@ import {
 	type Component,
 	type Key,
 	type Keybindings,
-	type Kit,
 	type List,
 	OPENED,
 	Quiet,
 	press,
 	readKey,
+	type Typed,
 } from "./keys.ts";
 import { loadKit } from "../load-pi-tui.ts";
 import type { Choice, ChoiceId } from "../../../../loop/question.ts";
 import type { Dialog, View } from "./view.ts";
-import { type DialogUI, type Handle, type Screen, Stage } from "./screen.ts";
+import { type DialogUI, type Handle, OVERLAY, type Screen, Stage } from "./screen.ts";
 
 export type { Dialog, DialogUI };
 
 /** The end of a dialog. */
 export type Result =
-	| { readonly kind: "picked"; readonly id: ChoiceId; readonly text?: string }
+	| { readonly kind: "picked"; readonly id: ChoiceId; readonly text?: string; readonly grant?: number }
 	/** Escape or Ctrl+C. */
 	| { readonly kind: "dismissed" }
 	/** The signal aborted. */
@@ -33,12 +33,8 @@ export interface Options {
 	readonly signal?: AbortSignal | undefined;
 	/** Rings the terminal's bell once, when the dialog opens. Default: true. */
 	readonly ring?: boolean;
-}
-
-/** The line of input of a choice that asks for text. */
-interface Entry {
-	readonly choice: Choice;
-	readonly input: InstanceType<Kit["Input"]>;
+	/** Withdraws it when nobody has pressed a key for so long and no other dialog was open. */
+	readonly seconds?: number | undefined;
 }
 
 type End = Result | Error;
@@ -46,6 +42,9 @@ type End = Result | Error;
 /** Milliseconds without a key until answers count, and until a typed answer is taken. */
 const QUIET = 800;
 const TYPED = 500;
+
+/** The keys that write a text. */
+const WRITES: ReadonlySet<Key["type"]> = new Set(["text", "paste", "edit", "back", "up", "down"]);
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
 export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Result> {
@@ -59,7 +58,7 @@ export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}
 			kit.setKittyProtocolActive(tui.terminal.kittyProtocolActive);
 			return (open = new OpenDialog({ ui, kit, tui, keybindings, settle }, dialog, options));
 		},
-		{ overlay: true, overlayOptions: { anchor: "top-left", width: "100%" }, onHandle: (handle) => open?.shown(handle) },
+		{ overlay: true, overlayOptions: OVERLAY, onHandle: (handle) => open?.shown(handle) },
 	);
 	// Without a terminal pi answers at once, with nothing.
 	if (end === undefined) throw new Error("pi cannot show a dialog here.");
@@ -75,10 +74,13 @@ class OpenDialog implements Component {
 	readonly #editor: Editor;
 	readonly #stage: Stage<End>;
 	readonly #quiet = new Quiet();
-	readonly #answers: readonly (readonly string[])[];
-	readonly #withdraw = (): void => this.#leave({ kind: "withdrawn" });
+	readonly #typed: Typed;
+	readonly #withdraw = (): void => this.#close({ kind: "withdrawn" });
 	#list: List = OPENED;
-	#entry: Entry | undefined;
+	/** The choice for which a text is being written in the editor. */
+	#entry: Choice | undefined;
+	#left: number | undefined;
+	#ticking: NodeJS.Timeout | undefined;
 	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */
 	#heir: Component | undefined;
 	#hasKeys = false;
@@ -86,11 +88,13 @@ class OpenDialog implements Component {
 
 	constructor(screen: Screen<End>, dialog: Dialog, options: Options) {
 		this.#screen = screen;
-		this.#dialog = dialog;
 		this.#options = options;
-		this.#answers = dialog.choices.map(({ typed = [] }) => typed);
 		this.#editor = new Editor(screen.ui, screen.kit, screen.tui);
-		this.#editor.find();
+		const choices = dialog.choices.filter(({ asks }) => asks === undefined || this.#editor.isThere);
+		this.#dialog = { ...dialog, choices };
+		const words = choices.map(({ typed = [] }) => typed);
+		this.#typed = { words, isAmount: (text) => dialog.size?.(text) !== undefined };
+		this.#list = this.#opened;
 		this.#stage = new Stage(screen, this.#editor, (width) => this.#draw("widget", width));
 		options.signal?.addEventListener("abort", this.#withdraw, { once: true });
 	}
@@ -98,6 +102,12 @@ class OpenDialog implements Component {
 	/** pi has given it the keys. */
 	shown(handle: Handle): void {
 		this.#stage.open(handle, this.#dialog.title, this.#options.ring !== false);
+		if (this.#options.seconds !== undefined) this.#ticking = setInterval(() => this.#guard(() => this.#tick()), 1000);
+	}
+
+	/** Nothing counts yet. Who was writing elsewhere has marked nothing. */
+	get #opened(): List {
+		return this.#editor.overlay ? { ...OPENED, row: undefined } : OPENED;
 	}
 
 	invalidate(): void {}
@@ -114,53 +124,75 @@ class OpenDialog implements Component {
 	set focused(has: boolean) {
 		if (has === this.#hasKeys || this.#isClosed) return;
 		this.#hasKeys = has;
+		this.#left = this.#options.seconds;
 		this.#guard(() => (has ? this.#wait() : this.#yield()));
 	}
 
 	handleInput(data: string): void {
 		this.#guard(() => {
-			if (this.#is(data, "tui.input.copy")) this.#leave({ kind: "dismissed" });
-			else if (this.#entry) this.#type(data, this.#entry);
-			else if (this.#is(data, "tui.select.cancel")) this.#close({ kind: "dismissed" });
-			else this.#press(readKey(this.#screen.kit, this.#screen.keybindings, data), data);
+			this.#left = this.#options.seconds;
+			if (!this.#editor.overlay && this.#stage.scroll(data)) return;
+			const key = readKey(this.#screen.kit, this.#screen.keybindings, data);
+			const isNo = this.#is(data, "tui.input.copy") || this.#is(data, "tui.select.cancel");
+			// Who works in another overlay goes on there until the keys have been quiet for a moment; Escape may be for that.
+			if (this.#editor.overlay && (!this.#list.counts || (key?.type === "enter" && this.#list.row === undefined)))
+				this.#passOn(data);
+			else if (this.#entry) this.#write(key, data, this.#entry);
+			else if (isNo) this.#close({ kind: "dismissed" });
+			else this.#press(key, data);
 		});
+	}
+
+	#passOn(data: string): void {
+		this.#editor.type(data);
+		this.#list = this.#opened;
+		this.#wait();
 	}
 
 	#press(key: Key | undefined, data = ""): void {
 		if (!key) return;
-		const { list, spill = "", pass, take } = press(this.#list, key, this.#answers, this.#editor.hasText);
+		const { list, spill = "", pass, take, amount = "" } = press(this.#list, key, this.#typed, this.#editor.hasText);
 		this.#list = list;
 		for (const letter of spill) this.#editor.type(letter);
 		if (pass) this.#editor.type(data);
 		this.#wait();
 		const choice = take === undefined ? undefined : this.#dialog.choices[take];
-		if (choice) this.#take(choice);
+		if (choice?.asks !== undefined) this.#entry = choice;
+		else if (choice) this.#close({ kind: "picked", id: choice.id, ...this.#bought(amount) });
 		this.#screen.tui.requestRender();
 	}
 
-	#take(choice: Choice): void {
-		if (choice.asks === undefined) return this.#close({ kind: "picked", id: choice.id });
-		const input = new this.#screen.kit.Input();
-		input.focused = true;
-		this.#entry = { choice, input };
+	#bought(amount: string): { readonly grant?: number } {
+		const sized = this.#dialog.size?.(amount);
+		return sized ? { grant: sized.grant } : {};
 	}
 
-	/** A key for the line of input. */
-	#type(data: string, { choice, input }: Entry): void {
-		const text = input.getValue().trim();
+	/** A key for the text, which is written in the editor and stays there if it is not sent. */
+	#write(key: Key | undefined, data: string, { id }: Choice): void {
+		if (this.#is(data, "tui.input.copy")) return this.#close({ kind: "dismissed" });
 		if (this.#is(data, "tui.select.cancel")) this.#entry = undefined;
-		// pi's line drops the line breaks of a paste, and with them the blanks between words.
-		else if (!this.#is(data, "tui.input.submit")) input.handleInput(data.replace(/[\r\n]+/g, " "));
-		else if (text) this.#close({ kind: "picked", id: choice.id, text });
+		else if (key?.type === "enter" && this.#editor.text.trim() !== "")
+			this.#close({ kind: "picked", id, text: this.#editor.take().trim() });
+		// Where there is nothing to delete, Ctrl+D leaves pi.
+		else if (key && WRITES.has(key.type) && (key.type !== "edit" || this.#editor.hasText)) this.#editor.type(data);
+	}
+
+	/** A second has passed. It does not count while another dialog is open. */
+	#tick(): void {
+		if (!this.#hasKeys) return;
+		this.#left = (this.#left ?? 0) - 1;
+		if (this.#left <= 0) this.#withdraw();
+		else this.#screen.tui.requestRender();
 	}
 
 	#is(data: string, binding: Parameters<Keybindings["matches"]>[1]): boolean {
 		return this.#screen.keybindings.matches(data, binding);
 	}
 
+	/** Until the next pause. */
 	#wait(): void {
 		const { counts, held } = this.#list;
-		if (counts && !held) this.#quiet.cancel();
+		if (counts && (!held || this.#typed.isAmount(held))) this.#quiet.cancel();
 		else this.#quiet.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
 	}
 
@@ -168,12 +200,13 @@ class OpenDialog implements Component {
 	#yield(): void {
 		this.#quiet.cancel();
 		for (const letter of this.#list.held) this.#editor.type(letter);
-		this.#list = { ...OPENED, row: this.#list.row };
+		this.#list = { ...this.#opened, row: this.#list.row };
 		queueMicrotask(() => this.#guard(() => this.#reclaim()));
 	}
 
 	/** pi gives the keys to the editor when a dialog closes that was open before this one. */
 	#reclaim(): void {
+		if (!this.#isClosed) this.#stage.restore(this);
 		const editor = this.#editor.find();
 		if (this.#hasKeys || this.#isClosed || !editor) return;
 		this.#heir = editor;
@@ -186,10 +219,15 @@ class OpenDialog implements Component {
 	}
 
 	#view(): View {
-		const view = { dialog: this.#dialog, list: this.#list, hasText: this.#editor.hasText, hasKeys: this.#hasKeys };
-		if (!this.#entry) return view;
-		const { choice, input } = this.#entry;
-		return { ...view, input: { asks: choice.asks ?? "", render: (width) => input.render(width) } };
+		return {
+			dialog: this.#dialog,
+			list: this.#list,
+			asks: this.#entry?.asks,
+			hasText: this.#editor.hasText,
+			hasOverlay: this.#editor.overlay !== undefined,
+			hasKeys: this.#hasKeys,
+			left: this.#left,
+		};
 	}
 
 	#guard<T>(act: () => T): T | undefined {
@@ -201,18 +239,11 @@ class OpenDialog implements Component {
 		}
 	}
 
-	/** Closes, and gives what was typed in the line to the editor. */
-	#leave(end: End): void {
-		this.#guard(() => {
-			for (const letter of this.#entry?.input.getValue() ?? "") this.#editor.type(letter);
-		});
-		this.#close(end);
-	}
-
 	#close(end: End): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#quiet.cancel();
+		clearInterval(this.#ticking);
 		this.#options.signal?.removeEventListener("abort", this.#withdraw);
 		this.#stage.close(end, this.#hasKeys ? this.#heir : undefined);
 	}

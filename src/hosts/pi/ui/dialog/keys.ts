@@ -15,79 +15,111 @@ export type Keybindings = Parameters<Parameters<ExtensionUIContext["custom"]>[0]
 export interface List {
 	/** An answer counts: the keys have been quiet for a moment. */
 	readonly counts: boolean;
-	/** The row that Enter takes. Text that goes into the editor clears it, so the Enter that ends the text takes none. */
+	/** The row that Enter takes. Text that goes elsewhere clears it, so the Enter that ends the text takes none. */
 	readonly row: number | undefined;
-	/** Letters that may be a typed answer. The editor gets them if they turn out to be the beginning of a text. */
+	/** Letters that may be a typed answer. They go on to where text goes if they turn out to be the beginning of one. */
 	readonly held: string;
 }
 
 /** A key, by what it means to the list; `pause` means that no key came for a moment. */
 export type Key =
 	| { readonly type: "text"; readonly text: string }
-	| { readonly type: "paste" | "edit" | "up" | "down" | "enter" | "other" | "pause" };
+	| { readonly type: "paste" | "edit" | "back" | "up" | "down" | "enter" | "other" | "pause" };
 
 /** The actions of the dialog after a key, in the order of these fields. */
 export interface Step {
 	readonly list: List;
-	/** Letters that the editor gets before the key. */
+	/** Letters that are text after all, before the key. */
 	readonly spill?: string;
-	/** The editor gets the key. */
+	/** The key is not for the list. */
 	readonly pass?: true;
 	/** The row that was answered. */
 	readonly take?: number;
+	/** The amount that was typed for it. */
+	readonly amount?: string;
+}
+
+/** What can be typed at a list. */
+export interface Typed {
+	/** The words for each row, in lower case. */
+	readonly words: readonly (readonly string[])[];
+	/** True for an amount, which is an answer of the first row. */
+	readonly isAmount: (text: string) => boolean;
 }
 
 /** The list when it opens, or is back after another dialog: nothing counts yet. */
 export const OPENED: List = { counts: false, row: 0, held: "" };
 
-/** `answers` has what can be typed for each row, in lower case. `hasText` tells whether the editor holds text. */
-export function press(list: List, key: Key, answers: readonly (readonly string[])[], hasText: boolean): Step {
+/** The beginning of an amount in any unit: `50`, `+50`, `$2.5`, `1h3`. */
+const AMOUNT = /^\+?\$?(\d[\d.kmhs]*)?$/i;
+
+/** `hasText` tells whether text is being written, to which letters belong. */
+export function press(list: List, key: Key, { words, isAmount }: Typed, hasText: boolean): Step {
 	const { counts, row, held } = list;
 	switch (key.type) {
-		case "text": {
-			const typed = held + key.text;
-			const isAnswer = counts && !hasText && answers.flat().some((answer) => answer.startsWith(typed.toLowerCase()));
-			return isAnswer ? { list: { counts, row: named(typed) ?? row, held: typed } } : toEditor();
-		}
+		case "text":
+			return counts && !hasText && isBeginning(held + key.text) ? { list: hold(held + key.text) } : pass();
 		case "paste":
-			return toEditor();
+			return pass();
+		case "back":
+			return held ? { list: hold(held.slice(0, -1)) } : edit();
 		case "edit":
-			if (held) return { list: { ...list, held: "" } };
-			return hasText ? toEditor() : { list };
+			return held ? { list: { ...list, held: "" } } : edit();
 		case "up":
-			return { list: { ...list, row: (row === undefined || row === 0 ? answers.length : row) - 1, held: "" } };
+			return { list: { ...list, row: (row === undefined || row === 0 ? words.length : row) - 1, held: "" } };
 		case "down":
-			return { list: { ...list, row: row === undefined ? 0 : (row + 1) % answers.length, held: "" } };
+			return { list: { ...list, row: row === undefined ? 0 : (row + 1) % words.length, held: "" } };
 		case "enter":
 			if (held) return answered();
 			return counts && row !== undefined ? { list, take: row } : { list };
 		case "pause":
-			return held ? answered() : { list: { ...list, counts: true } };
+			// An amount is taken by Enter only: half of it is one, too.
+			if (held) return isAmount(held) ? { list } : answered();
+			return { list: { ...list, counts: true, row: row ?? (hasText ? undefined : 0) } };
 		case "other":
 			return { list };
 	}
 
-	function named(typed: string): number | undefined {
-		const found = answers.findIndex((words) => words.includes(typed.toLowerCase()));
+	function isBeginning(typed: string): boolean {
+		const word = once(typed);
+		if (words.flat().some((answer) => answer.startsWith(word))) return true;
+		return AMOUNT.test(typed) && [typed, `${typed}1`, `${typed}1s`].some(isAmount);
+	}
+
+	function hold(typed: string): List {
+		return { counts, row: rowOf(typed) ?? row, held: typed };
+	}
+
+	function rowOf(typed: string): number | undefined {
+		if (isAmount(typed)) return 0;
+		const found = words.findIndex((answers) => answers.includes(once(typed)));
 		return found < 0 ? undefined : found;
 	}
 
 	function answered(): Step {
-		const take = named(held);
+		const take = rowOf(held);
 		const rest = { ...list, held: "" };
-		return take === undefined
-			? { list: { ...rest, counts: false, row: undefined }, spill: held }
-			: { list: rest, take };
+		if (take === undefined) return { list: { ...rest, counts: false, row: undefined }, spill: held };
+		return isAmount(held) ? { list: rest, take, amount: held } : { list: rest, take };
 	}
 
-	function toEditor(): Step {
+	function edit(): Step {
+		return hasText ? pass() : { list };
+	}
+
+	function pass(): Step {
 		const next: List = { counts: false, row: undefined, held: "" };
 		return held ? { list: next, spill: held, pass: true } : { list: next, pass: true };
 	}
 }
 
+/** In lower case; a letter that was typed several times, or held down, is one. */
+function once(typed: string): string {
+	const word = typed.toLowerCase();
+	return word.replace(/^(.)\1+$/u, "$1");
+}
+
 const EDITING = [
-	"tui.editor.deleteCharBackward",
 	"tui.editor.deleteCharForward",
 	"tui.editor.deleteWordBackward",
 	"tui.editor.deleteWordForward",
@@ -113,6 +145,7 @@ export function readKey(kit: Kit, keybindings: Keybindings, data: string): Key |
 	if (is("tui.select.up")) return { type: "up" };
 	if (is("tui.select.down")) return { type: "down" };
 	if (is("tui.select.confirm", "tui.input.submit")) return { type: "enter" };
+	if (is("tui.editor.deleteCharBackward")) return { type: "back" };
 	if (is(...EDITING)) return { type: "edit" };
 	return kit.parseKey(data) === undefined ? undefined : { type: "other" };
 }

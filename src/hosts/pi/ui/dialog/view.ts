@@ -1,10 +1,11 @@
 /** The content and the look of a dialog: lines for a width and a height. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import { SECONDS } from "../../../../core/unit.ts";
 import type { Choice, Question } from "../../../../loop/question.ts";
 import type { Kit, List } from "./keys.ts";
 
 /** The question as a list of choices. */
-export type Dialog = Pick<Question, "title" | "lines" | "choices" | "escape">;
+export type Dialog = Pick<Question, "title" | "lines" | "activity" | "choices" | "escape" | "expires" | "size">;
 
 type Theme = Pick<ExtensionUIContext["theme"], "fg" | "bold">;
 
@@ -12,68 +13,92 @@ type Theme = Pick<ExtensionUIContext["theme"], "fg" | "bold">;
 export interface View {
 	readonly dialog: Dialog;
 	readonly list: List;
-	/** The line of input, in place of the list, and what it asks for. */
-	readonly input?: { readonly asks: string; readonly render: (width: number) => string[] };
-	/** The editor holds text, so letters go on into it. */
+	/** Asks for a text in the editor, in place of the list. */
+	readonly asks?: string | undefined;
+	/** Text is being written, so letters go on into it. */
 	readonly hasText: boolean;
+	/** Another extension's overlay gets the letters. */
+	readonly hasOverlay?: boolean;
 	/** False while another dialog has the keys; then only the title stays. */
 	readonly hasKeys: boolean;
+	/** Seconds until it counts as not answered. */
+	readonly left?: number | undefined;
 }
 
-const HINTS = {
-	waiting: "Pause typing to answer.",
-	typed: "or ↑↓ and Enter.",
-	chosen: "↑↓ and Enter. Letters go to the editor.",
-	input: "Enter sends it. Escape goes back.",
-};
-
-/** The rows that a dialog needs at least: the title, and every choice or the line of input. */
-export function leastRows({ dialog, input }: View): number {
-	return 1 + (input ? 2 : dialog.choices.length);
+/** The rows that a dialog needs at least: the title, and every choice or the line that asks. */
+export function leastRows({ dialog, asks }: View): number {
+	return 1 + (asks === undefined ? dialog.choices.length : 1);
 }
 
 /** At most `room` lines, of at most `width` columns. Leaves out first what helps least. */
 export function panel(kit: Kit, theme: Theme, view: View, width: number, room: number): string[] {
-	const { dialog, input } = view;
+	const { dialog, asks } = view;
 	const inner = Math.max(1, width - 2);
-	const line = (text: string): string => ` ${kit.truncateToWidth(text, inner, "…")}`;
+	const line = (text: string, end = ""): string =>
+		` ${kit.truncateToWidth(text, Math.max(1, inner - end.length), "…")}${end.length < inner ? end : ""}`;
 	const wrap = (text: string): string[] =>
 		clean(kit, text).flatMap((part) => kit.wrapTextWithAnsi(part, inner).map((wrapped) => ` ${wrapped}`));
+	const cut = (text: string): string => line(clean(kit, text).join(" "));
 	const title = clean(kit, dialog.title).join(" ");
 	if (!view.hasKeys) return [line(theme.fg("dim", title))];
 
-	const answers = input
-		? [line(input.asks), ...input.render(inner).map((text) => ` ${text}`)]
-		: dialog.choices.map((choice, row) => line(entry(theme, view, choice, row)));
-	const body = dialog.lines.flatMap(wrap);
-	const hint = wrap(hintOf(view)).map((text) => theme.fg("dim", text));
+	const answers =
+		asks === undefined ? dialog.choices.map((choice, row) => entry(theme, view, choice, row, line)) : [line(asks)];
+	const [spent, others] = [dialog.lines.slice(0, 2), dialog.lines.slice(2)];
+	const body = [...spent.flatMap(wrap), ...dialog.activity.map(cut), ...others.flatMap(wrap)];
 	const head = line(theme.bold(theme.fg("accent", title)));
 	let spare = room - 1 - answers.length;
 	if (spare < 0) return [head, ...around(answers, view.list.row ?? 0, room - 1)];
-	const shownHint = take(hint, hint.length < spare);
-	const shownBody = take(body.length <= spare ? body : [...body.slice(0, Math.max(0, spare - 1)), " …"]);
+	const dim = (text: string): string => theme.fg("dim", text);
+	const hint = wrap(hintOf(view, false)).map(dim);
+	const shownHint = hint.length < spare ? take(hint) : take([dim(line(hintOf(view, true)))]);
+	const shownBody = take(
+		body.length <= spare || spare < 2 ? body.slice(0, spare) : [...body.slice(0, spare - 1), " …"],
+	);
 	const border = take([theme.fg("border", "─".repeat(width))]);
 	const gap = take([""]);
 	return [...border, head, ...shownBody, ...gap, ...answers, ...(shownHint.length > 0 ? take([""]) : []), ...shownHint];
 
-	function take(lines: string[], wanted = true): string[] {
-		if (!wanted || lines.length > spare) return [];
+	function take(lines: string[]): string[] {
+		if (lines.length > spare) return [];
 		spare -= lines.length;
 		return lines;
 	}
 }
 
-function entry(theme: Theme, { list, hasText }: View, { label, typed }: Choice, row: number): string {
+/** `line` cuts the first text so that the second still fits. */
+function entry(
+	theme: Theme,
+	{ list, hasText, dialog }: View,
+	{ label, typed }: Choice,
+	row: number,
+	line: (text: string, end: string) => string,
+): string {
 	const letter = typed?.[0] !== undefined && !hasText ? ` [${typed[0]}]` : "";
-	if (!list.counts) return theme.fg("dim", `  ${label}${letter}`);
-	return list.row === row ? theme.fg("accent", `→ ${label}${letter}`) : `  ${label}${letter}`;
+	if (!list.counts) return theme.fg("dim", line(`  ${label}`, letter));
+	if (list.row !== row)
+		return (list.held ? (text: string) => theme.fg("dim", text) : String)(line(`  ${label}`, letter));
+	const sized = list.held ? dialog.size?.(list.held)?.label : undefined;
+	// A typed answer shows at once, before it counts.
+	const marked = theme.fg("accent", line(`${list.held ? "✓" : "→"} ${sized ?? label}`, letter));
+	return list.held ? theme.bold(marked) : marked;
 }
 
-function hintOf({ dialog, list, input, hasText }: View): string {
-	if (input) return HINTS.input;
+function hintOf(view: View, isShort: boolean): string {
+	const { dialog, asks, left } = view;
+	if (asks !== undefined) return "Write it in the editor. Enter sends it. Escape goes back.";
+	const expires = left === undefined ? "" : `${dialog.expires ?? ""} ${SECONDS.show(left * 1000)}.`;
+	return [keysOf(view, isShort), dialog.escape ?? "", expires].join(" ").trim();
+}
+
+function keysOf({ dialog, list, hasText, hasOverlay }: View, isShort: boolean): string {
+	if (!list.counts) return list.row === undefined ? "Pause typing to answer." : "One moment…";
+	if (list.held) return "Enter answers at once.";
+	if (hasOverlay) return isShort ? "↑↓ Enter." : "↑↓ and Enter. Other keys go where they went before.";
 	const letters = dialog.choices.flatMap(({ typed }) => typed?.[0] ?? []).join("/");
-	const typed = letters && !hasText ? `${letters}, ${HINTS.typed}` : HINTS.chosen;
-	return [list.counts ? typed : HINTS.waiting, dialog.escape ?? ""].join(" ").trim();
+	if (hasText || letters === "") return isShort ? "↑↓ Enter." : "↑↓ and Enter. Letters go to the editor.";
+	const amount = dialog.size === undefined ? "" : ", number";
+	return isShort ? `${letters}${amount}, ↑↓ Enter.` : `${letters}${amount && ", a number"}, or ↑↓ and Enter.`;
 }
 
 /** Text from outside must not move the cursor, change colours or reverse the reading direction. */
