@@ -112,11 +112,41 @@ describe("one prompt", () => {
 		assert.deepEqual([await seconds(300), await seconds(730)], [300 * 86_400 + 12, 10]);
 	});
 
-	test("does not count the message that pi writes for a request it never made", async (t) => {
-		for (const stopReason of ["aborted", "error"]) {
-			const story = new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason, text: "", cost: 0 });
-			assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 1);
+	test("does not count a request that failed without an answer, nor one that pi never made because a tool was interrupted", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		story.answer({ stopReason: "error", text: "", cost: 0 });
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 1);
+	});
+
+	test("counts a request that was aborted before any text: a limit would have asked before it", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		story.answer({ stopReason: "aborted", text: "", cost: 0 });
+		const { meters, whatIf } = await read(t, { "a.jsonl": story.lines() }, { limits: { turns: 1 } });
+		const asked = whatIf.find(({ is }) => is === "present");
+		assert.deepEqual([meters.turns?.max, asked?.asked, asked?.finished], [2, 1, 0]);
+	});
+
+	test("does not count the turn that a limit refused, told by our reason or by what the breaker recorded", async (t) => {
+		const refused = (): Story =>
+			new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason: "aborted", text: "", cost: 0.25 });
+		const byReason = refused();
+		Object.assign(byReason.entries.at(-1)?.["message"] as object, { errorMessage: "pi-turn-limit: stopped" });
+		for (const kind of ["declined", "exhausted", "synthesized"]) {
+			const byRecord = refused().outcome({ kind, continuations: 0, meter: "turns", limit: 1 });
+			for (const story of [byReason, byRecord]) {
+				const { meters, spent } = await read(t, { "a.jsonl": story.lines() });
+				assert.deepEqual([meters.turns?.max, spent.cost], [1, 0.26]);
+			}
 		}
+		const interrupted = refused().outcome({ kind: "interrupted", continuations: 1 });
+		assert.equal((await read(t, { "a.jsonl": interrupted.lines() })).meters.turns?.max, 2);
+	});
+
+	test("counts a failed request and its repetition, aborted before any text, as one turn, also if a limit then ended the run", async (t) => {
+		const story = new Story().prompt().turns(1).answer({ calls: 1 }).result();
+		story.answer({ stopReason: "error", text: "Let me" }).answer({ stopReason: "aborted", text: "" });
+		story.outcome({ kind: "declined", continuations: 0 });
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 3);
 	});
 
 	test("without any answer is none", async (t) => {
@@ -482,9 +512,20 @@ test("what the breaker asked and what was answered is read from its entries, onc
 		.prompt()
 		.turns(3)
 		.outcome({ ...spent, kind: "wrapped_up", continuations: 0 });
+	for (const kind of ["synthesized", "exhausted", "failed"])
+		for (const more of [{ attended: true }, { attended: false }, { attended: true, meter: "budgetCost" }])
+			story
+				.prompt()
+				.turns(3)
+				.outcome({ ...spent, kind, continuations: 0, ...more });
+	story.prompt().outcome({ ...spent, turns: 0, kind: "exhausted", continuations: 0, attended: true });
 	story.entry({ type: "custom", customType: "turn-limit", data: { version: 1, values: {} } });
 	const { asked } = await read(t, { "a.jsonl": story.lines(), "b.jsonl": story.fork("b").lines() });
-	assert.deepEqual(asked, { outcomes: { completed: 1, declined: 2, wrapped_up: 1 }, yes: 3, no: 1, unanswered: 1 });
+	const stopped = { synthesized: 3, exhausted: 4, failed: 3 };
+	assert.deepEqual(asked, {
+		...{ outcomes: { completed: 1, declined: 2, wrapped_up: 1, ...stopped } },
+		...{ yes: 3, no: 1, finalPass: 3, unanswered: 1 },
+	});
 });
 
 test("a run that a limit ended did not finish by itself, even if an answer is its last message", async (t) => {
@@ -511,7 +552,9 @@ test("figures that nobody can spend, and continuations that are none, count as n
 
 test("an entry of our name with a kind that is not ours is ignored", async (t) => {
 	const story = new Story().prompt().answer().outcome({ kind: "\x1b[2J", continuations: 1 }).outcome({ kind: {} });
-	assert.deepEqual((await read(t, { "a.jsonl": story.lines() })).asked, { outcomes: {}, yes: 0, no: 0, unanswered: 0 });
+	assert.deepEqual((await read(t, { "a.jsonl": story.lines() })).asked, {
+		...{ outcomes: {}, yes: 0, no: 0, finalPass: 0, unanswered: 0 },
+	});
 });
 
 test("prompts without a time of which a date can be made are counted and can be shown", async (t) => {
