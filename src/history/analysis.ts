@@ -1,6 +1,6 @@
 /** Figures about limits, from a person's runs. Pure. */
 import { kindOf } from "../core/meters.ts";
-import { countedFrom, firstBeyond, gate, isPriced, type Odds, oddsOf, sum as sumOf } from "./odds.ts";
+import { countedFrom, firstBeyond, hold, isPriced, type Odds, oddsOf, sum as sumOf } from "./odds.ts";
 import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./run.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
@@ -171,8 +171,8 @@ function whatIfs(
 
 function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatIf, "meter" | "limit" | "is"> {
 	const stops = runs.flatMap((run) => {
-		const turn = gate(run, meter, countedFrom(meter, limit));
-		return turn === undefined ? [] : [{ run, beyond: run.steps.slice(firstBeyond(meter, turn)) }];
+		const held = hold(run, meter, countedFrom(meter, limit));
+		return held ? [{ run, beyond: run.steps.slice(firstBeyond(meter, held.turn)) }] : [];
 	});
 	const beyond = (meter: Meter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
 	return {

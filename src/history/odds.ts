@@ -32,9 +32,10 @@ export const ENOUGH_CAME = 10;
 /** Two leading digits, each at most a fifth below the next. */
 const DIGITS = [10, 11, 12, 14, 16, 18, 20, 22, 25, 30, 35, 40, 50, 60, 70, 80, 90];
 
-/** `from` times each of the digits, and ten times that, and so on. */
+/** The digits from `from` on, and ten times these, and so on. */
 function scale(from: number, decades: number): number[] {
-	return Array.from({ length: decades }, (_, i) => DIGITS.map((digits) => digits * from * 10 ** (i - 1))).flat();
+	const decade = (i: number): number[] => DIGITS.map((digits) => (digits * from * 10 ** i) / 10);
+	return Array.from({ length: decades }, (_, i) => decade(i)).flat();
 }
 
 const COUNTS = [...Array.from({ length: 40 }, (_, i) => i), ...scale(10, 3).filter((at) => at >= 40 && at <= 2000)];
@@ -48,25 +49,27 @@ const STEPS: Readonly<Record<Meter, readonly number[]>> = {
 	time: [...scale(10, 4), 100_000],
 };
 
-/** A run that a limit holds before one of its turns. */
+/** A run that a limit holds at one of its turns. */
 interface Held {
 	readonly run: Run;
 	/** The first turn that is held, from 1. */
 	readonly turn: number;
+	/** Spent before that turn. */
+	readonly used: number;
 }
 
 /**
- * The turn that a limit would first have held, from 1; undefined if none. Calls are held inside their turn, the rest
- * before the next one. `limit` as the core counts.
+ * Where a limit would first have held a run; undefined if nowhere. Calls are held inside their turn, the rest before the
+ * next one. `limit` as the core counts. A larger limit holds no earlier, so it can go on from where a smaller one held.
  */
-export function gate({ steps }: Run, meter: Meter, limit: number): number | undefined {
-	let used = 0;
-	const held = steps.findIndex((step, turn) => {
-		const before = used;
-		used += step[meter];
-		return turn > 0 && (meter === "toolCalls" ? used > limit : before >= limit);
-	});
-	return held === -1 ? undefined : held;
+export function hold(run: Run, meter: Meter, limit: number, from?: Held): Held | undefined {
+	let { turn, used } = from ?? { turn: 1, used: run.steps[0]?.[meter] ?? 0 };
+	for (; turn < run.steps.length; turn++) {
+		const spent = run.steps[turn]?.[meter] ?? 0;
+		if (meter === "toolCalls" ? used + spent > limit : used >= limit) return { run, turn, used };
+		used += spent;
+	}
+	return undefined;
 }
 
 /** The first step that is spent after the question: a call is held when the response that asks for it is paid for. */
@@ -76,18 +79,16 @@ export function firstBeyond(meter: Meter, turn: number): number {
 
 /** `runs` are prompts that count; those that still run are not among them. */
 export function oddsOf(runs: readonly Run[]): Odds {
+	const costs = new Map(runs.map((run) => [run, costsAfter(run)]));
+	const costAfter = (run: Run, step: number): number => costs.get(run)?.[step] ?? 0;
 	const rowsOf = (meter: Meter): OddsRow[] => {
 		const rows: OddsRow[] = [];
-		// A run that one step does not hold is not held by the next, which is larger.
-		let left: readonly Run[] = meter === "cost" ? runs.filter(isPriced) : runs;
+		const some = meter === "cost" ? runs.filter(isPriced) : runs;
+		let held = some.flatMap((run) => hold(run, meter, 0) ?? []);
 		for (const at of STEPS[meter].slice(0, -1)) {
-			const held = left.flatMap((run): Held[] => {
-				const turn = gate(run, meter, countedFrom(meter, at));
-				return turn === undefined ? [] : [{ run, turn }];
-			});
+			held = held.flatMap((one) => hold(one.run, meter, countedFrom(meter, at), one) ?? []);
 			if (held.length === 0) break;
-			rows.push(rowOf(meter, at, held));
-			left = held.map(({ run }) => run);
+			rows.push(rowOf(meter, at, held, costAfter));
 		}
 		return rows;
 	};
@@ -95,14 +96,30 @@ export function oddsOf(runs: readonly Run[]): Odds {
 	return { prompts: runs.length, rows };
 }
 
-function rowOf(meter: Meter, at: number, held: readonly Held[]): OddsRow {
+/** By step what it and those after it cost. */
+function costsAfter({ steps }: Run): number[] {
+	let all = 0;
+	return steps
+		.map(({ cost }) => cost)
+		.reduceRight<number[]>((after, cost, i) => {
+			after[i] = all += cost;
+			return after;
+		}, Array<number>(steps.length));
+}
+
+function rowOf(
+	meter: Meter,
+	at: number,
+	held: readonly Held[],
+	costAfter: (run: Run, step: number) => number,
+): OddsRow {
 	const finished = held.filter(({ run }) => run.finished);
-	const beyond = ({ run, turn }: Held, of: Meter): number => sum(run.steps.slice(firstBeyond(meter, turn)), of);
-	const priced = finished.filter(({ run }) => isPriced(run));
-	const cost = middle(priced.map((one) => beyond(one, "cost")));
+	const priced = finished.filter(({ run }) => costAfter(run, 0) > 0);
+	const first = ({ turn }: Held): number => firstBeyond(meter, turn);
+	const cost = middle(priced.map((one) => costAfter(one.run, first(one))));
 	return {
 		...{ at, came: held.length, finished: finished.length },
-		moreTurns: middle(finished.map((one) => beyond(one, "turns"))),
+		moreTurns: middle(finished.map((one) => one.run.steps.length - first(one))),
 		moreCost: priced.length > 0 && 2 * priced.length >= finished.length ? dollars(cost) : null,
 	};
 }

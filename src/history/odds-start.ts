@@ -1,0 +1,42 @@
+/** Starts the thread that makes the table of odds. */
+import { Worker } from "node:worker_threads";
+import type { Where } from "./files.ts";
+
+/** The sessions to read, and the file to write. */
+export interface OddsOrder {
+	readonly path: string;
+	readonly where: Pick<Where, "agentDir" | "cwd">;
+}
+
+/** Beside this module: in the sources, and in the package, where it is a bundle of its own. */
+const WORKER = new URL(`./odds-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+/** In MiB. */
+const MEMORY = 128;
+
+/** In milliseconds: nobody has so many sessions that it takes longer. */
+const PATIENCE = 60_000;
+
+/**
+ * The table is made, or it is not: nobody is told, nothing waits for it, and the process can end meanwhile. The promise
+ * resolves when the thread has ended.
+ */
+export function startOddsWorker(order: OddsOrder, file: URL = WORKER, patience = PATIENCE): Promise<void> {
+	return new Promise((resolve) => {
+		try {
+			// Its output is kept from the terminal: Node warns there of types that it strips.
+			const silent = { stdout: true, stderr: true, execArgv: [] };
+			const limits = { resourceLimits: { maxOldGenerationSizeMb: MEMORY } };
+			const worker = new Worker(file, { workerData: order, ...silent, ...limits });
+			const timer = setTimeout(() => void worker.terminate(), patience).unref();
+			worker.on("error", () => {});
+			worker.once("exit", () => {
+				clearTimeout(timer);
+				resolve();
+			});
+			worker.unref();
+		} catch {
+			resolve(); // a host without threads has no table
+		}
+	});
+}
