@@ -1,6 +1,9 @@
 /** Starts the thread that makes the table of odds. */
+import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import type { Where } from "./files.ts";
+import { locate, type Where } from "./files.ts";
+
+export { locate };
 
 /** The sessions to read, and the file to write. */
 export interface OddsOrder {
@@ -16,6 +19,12 @@ const MEMORY = 128;
 
 /** In milliseconds: nobody has so many sessions that it takes longer. */
 const PATIENCE = 60_000;
+
+/** Makes the table, if this person stores sessions. */
+export async function makeOdds(order: OddsOrder): Promise<void> {
+	const directory = await locate(order.where).catch(() => "");
+	if (existsSync(directory)) await startOddsWorker(order);
+}
 
 /**
  * The table is made, or it is not: nobody is told, nothing waits for it, and the process can end meanwhile. The promise

@@ -30,7 +30,7 @@ export interface Odds {
 export const ENOUGH_CAME = 10;
 
 /** Two leading digits, each at most a fifth below the next. */
-const DIGITS = [10, 11, 12, 14, 16, 18, 20, 22, 25, 30, 35, 40, 50, 60, 70, 80, 90];
+const DIGITS = [10, 11, 12, 13, 15, 17, 20, 22, 25, 30, 35, 40, 50, 60, 70, 80, 90];
 
 /** The digits from `from` on, and ten times these, and so on. */
 function scale(from: number, decades: number): number[] {
@@ -44,7 +44,7 @@ const COUNTS = [...Array.from({ length: 40 }, (_, i) => i), ...scale(10, 3).filt
 const STEPS: Readonly<Record<Meter, readonly number[]>> = {
 	turns: COUNTS,
 	toolCalls: COUNTS,
-	cost: [...scale(1, 4), 10_000].map((cents) => cents / 100),
+	cost: [...scale(10, 4), 100_000].map((mills) => mills / 1000),
 	tokens: [...scale(10_000, 3), 10_000_000],
 	time: [...scale(10, 4), 100_000],
 };

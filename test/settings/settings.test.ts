@@ -10,7 +10,7 @@ test("every setting has its place, and a limit its meter", () => {
 		...["session", "tree", "day", "week", "month", "budget"].flatMap((scope) =>
 			["maxTurns", "maxCost", "maxTokens"].map((key) => `${scope}.${key}`),
 		),
-		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"],
+		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "odds", "repeatsExcept"],
 	]);
 	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
 	assert.equal(meterOf("policy"), undefined);
@@ -21,7 +21,7 @@ test("the defaults: 25 turns, 5 or 10 repeats, nothing else limited, abort, a wr
 	const unlimited = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], "unlimited"]));
 	const same = {
 		...{ ...unlimited, maxTurns: 25, policy: "abort" },
-		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, bell: true, repeatsExcept: [] },
+		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, bell: true, odds: true, repeatsExcept: [] },
 	};
 	assert.deepEqual(defaults(true), { ...same, maxRepeats: 5, grace: 0 });
 	assert.deepEqual(defaults(false), { ...same, maxRepeats: 10, grace: 2 });
@@ -93,6 +93,7 @@ describe("the other settings", () => {
 		["bell", "false", false, "off"],
 		["bell", "On", true, "on"],
 		["bell", "off", false, "off"],
+		["odds", "false", false, "off"],
 		["repeatsExcept", "poll", ["poll"], "poll"],
 		["repeatsExcept", "poll,", ["poll"], "poll"],
 		["repeatsExcept", "poll, wait", ["poll", "wait"], "poll, wait"],
@@ -126,7 +127,7 @@ describe("the other settings", () => {
 
 	test("say what they expect, and what they are called", () => {
 		assert.deepEqual(
-			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"] as const).map(
+			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "odds", "repeatsExcept"] as const).map(
 				(key) => {
 					const { title, expected } = SETTINGS[key];
 					return `${title}: ${expected}`;

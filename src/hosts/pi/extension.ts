@@ -42,6 +42,7 @@ export default function (pi: Pi): void {
 		},
 		print: write,
 		columns: () => process.stdout.columns,
+		oddsDirectory: agentDirectory,
 		file,
 		onReport: printReport,
 		refuse,

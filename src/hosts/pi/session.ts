@@ -28,6 +28,7 @@ import { initialState, LimitsInForce } from "./settings/apply.ts";
 import { Preferences } from "./settings/session-settings.ts";
 import { callText, type Tool } from "./ui/call-text.ts";
 import { Display } from "./ui/notices.ts";
+import { PersonalOdds } from "./ui/odds.ts";
 import { ask } from "./ui/question.ts";
 
 const NOT_RELOADED =
@@ -54,6 +55,7 @@ export class Session implements Subscriber, Course {
 	readonly #options: Options;
 	readonly #settings: Preferences;
 	readonly #display: Display;
+	readonly #odds: PersonalOdds;
 	readonly #shared: SharedLimits;
 	readonly #driver: Driver<Context>;
 	readonly #limits: LimitsInForce;
@@ -86,6 +88,7 @@ export class Session implements Subscriber, Course {
 		const display = (this.#display = new Display((message, isError) => {
 			if (this.#role.ownsProcess) options.log?.(message, isError);
 		}, columns));
+		this.#odds = new PersonalOdds(options.oddsDirectory, () => settings.current.odds.value);
 		this.#shared = new SharedLimits(
 			() => this.#sharing(),
 			() => this.#announce(),
@@ -152,8 +155,9 @@ export class Session implements Subscriber, Course {
 			this.#display.say(`${this.#whyNot} No run would start.`, "error", ctx);
 		const { file, print } = this.#options;
 		const parts = { driver: this.#driver, settings: this.#settings, limits: this.#limits, display: this.#display };
+		const odds = this.#odds;
 		const lastOutcome = () => this.#reports.lastOutcome;
-		await execute({ ...parts, lastOutcome, isMember: () => this.#role.isMember, file, print }, args, ctx);
+		await execute({ ...parts, odds, lastOutcome, isMember: () => this.#role.isMember, file, print }, args, ctx);
 	}
 
 	// Its beginning
@@ -352,7 +356,8 @@ export class Session implements Subscriber, Course {
 		const { wrapUpMessage } = this.#options;
 		return {
 			ask: (state, meter, ctx) => {
-				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)));
+				const odds = this.#odds.atQuestion(state, meter);
+				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)), odds);
 				const { askTimeout, bell } = settings.current;
 				return ask(ctx, question, askTimeout.value, bell.value);
 			},
@@ -377,6 +382,8 @@ export class Session implements Subscriber, Course {
 			ended: (outcome, repeated, ctx) => {
 				this.#reports.runEnded(outcome, repeated, this.state, ctx);
 				this.#subscription.endTurn();
+				// Only where a question can use it, and once in a tree of agents.
+				if (ctx !== DISPOSED && ctx.hasUI && !this.#role.isMember) this.#odds.refresh(ctx.cwd);
 			},
 		};
 	}
