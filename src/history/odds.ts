@@ -2,6 +2,7 @@
  * What became of prompts that came as far as the present one: a table of figures from a person's own runs, and the
  * sentences that are made of it. Pure.
  */
+import { amount } from "../core/amount.ts";
 import { kindOf, type MeterId } from "../core/meters.ts";
 import { DOLLARS } from "../core/unit.ts";
 import { METERS, type Meter, type Run, type Step } from "./run.ts";
@@ -157,11 +158,11 @@ function standing({ rows }: Odds, meter: Meter, used: number): OddsRow | undefin
 	return written < last ? rows[meter][steps.findLastIndex((at) => at <= written)] : undefined;
 }
 
-/** What became of prompts that came this far, if there were enough; `used` is what this prompt has spent in all. */
-export function oddsLine(odds: Odds, id: MeterId, used: number): string | undefined {
+/** What became of prompts that came this far, in one line if there were enough; `used` is what this prompt has spent in all. */
+export function oddsLine(odds: Odds, id: MeterId, used: number): readonly string[] {
 	const meter = METERS.find((known) => known === id);
 	const row = meter && standing(odds, meter, used);
-	if (!row || row.came < ENOUGH_CAME) return undefined;
+	if (!row || row.came < ENOUGH_CAME) return [];
 	const { came, finished } = row;
 	const end =
 		finished === 0
@@ -169,7 +170,7 @@ export function oddsLine(odds: Odds, id: MeterId, used: number): string | undefi
 			: finished === 1
 				? `1 finished by itself, within ${moreText(row)}`
 				: `${finished} finished by themselves, half of them within ${moreText(row)}`;
-	return `Of your ${came} prompts that came this far, ${end}.`;
+	return [`Of your ${came} prompts that came this far, ${end}.`];
 }
 
 /** `8 more turns ($0.60)` */
@@ -178,12 +179,13 @@ function moreText({ moreTurns, moreCost }: OddsRow): string {
 	return `${moreTurns} more ${moreTurns === 1 ? "turn" : "turns"}${cost}`;
 }
 
-/** Where a run of so many turns stands among all prompts, if there were enough. */
-export function doneLine({ prompts, ...odds }: Odds, turns: number): string | undefined {
-	if (prompts < ENOUGH_CAME || turns >= (STEPS.turns.at(-1) ?? 0)) return undefined;
-	const beyond = standing({ prompts, ...odds }, "turns", turns)?.came ?? 0;
+/** Where a run of so many turns stands among all prompts, in one line if there were enough. */
+export function doneLine(odds: Odds, turns: number): readonly string[] {
+	const { prompts } = odds;
+	if (prompts < ENOUGH_CAME || turns >= (STEPS.turns.at(-1) ?? 0)) return [];
+	const beyond = standing(odds, "turns", turns)?.came ?? 0;
 	const done = Math.floor((100 * (prompts - beyond)) / prompts);
-	return `${turns} ${turns === 1 ? "turn" : "turns"}; ${done} of 100 of your prompts are done by now`;
+	return [`${amount("turns", turns)}; ${done} of 100 of your prompts are done by now.`];
 }
 
 // Stored

@@ -130,7 +130,7 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 		: { present: "*", suggested: "+", other: "" };
 	const rows = whatIf.map(({ meter, limit, is, asked, prompts, finished, beyond }): Row => {
 		const share = asked === 0 ? "–" : percent(finished, asked);
-		const spent = priced > 0 ? money(beyond.cost) : beyond.turns + (long ? " turns" : "");
+		const spent = priced > 0 ? money(beyond.cost) : `${beyond.turns}${long ? " turns" : ""}`;
 		const cells = long
 			? [`${asked} of ${prompts} (${percent(asked, prompts)})`, share, spent]
 			: [`${asked}/${prompts}`, share.replace(" ", ""), spent];

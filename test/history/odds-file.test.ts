@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { isStale, loadOdds, ODDS_FILE, storeOdds } from "../../src/history/odds-file.ts";
+import { isStale, keepOdds, loadOdds, ODDS_FILE, storeOdds } from "../../src/history/odds-file.ts";
 import { type Odds, oddsLine, readOdds, writeOdds } from "../../src/history/odds.ts";
 import { startOddsWorker } from "../../src/history/odds-start.ts";
 import type { Scope } from "../harness/wait.ts";
@@ -32,15 +32,17 @@ async function made(...order: Parameters<typeof startOddsWorker>): Promise<void>
 	await startOddsWorker(...order).finally(() => clearInterval(awake));
 }
 
-function fileIn(t: Scope): string {
-	return join(folder(t, {}), ODDS_FILE);
+/** An agent directory, and the file of the table in it. */
+function agent(t: Scope, files: Parameters<typeof folder>[1] = {}): { agentDir: string; path: string } {
+	const agentDir = folder(t, files);
+	return { agentDir, path: join(agentDir, ODDS_FILE) };
 }
 
 describe("the file of the table", () => {
 	test("gives back what was stored, is private, small, and holds nothing but figures", (t) => {
-		const path = fileIn(t);
-		storeOdds(path, odds());
-		assert.deepEqual(loadOdds(path), odds());
+		const { agentDir, path } = agent(t);
+		storeOdds(agentDir, odds());
+		assert.deepEqual(loadOdds(agentDir), odds());
 		const { mode, size } = statSync(path);
 		assert.equal(mode & 0o777, 0o600);
 		assert.ok(size <= 10_000);
@@ -62,8 +64,8 @@ describe("the file of the table", () => {
 	});
 
 	test("is none if there is none, and damaged if it is anything else, without waiting", (t) => {
-		const path = fileIn(t);
-		assert.equal(loadOdds(path), "none");
+		const { agentDir, path } = agent(t);
+		assert.equal(loadOdds(agentDir), "none");
 		const good = writeOdds(odds()) ?? "";
 		for (const text of [
 			"",
@@ -75,41 +77,52 @@ describe("the file of the table", () => {
 			good + " ".repeat(10_000),
 		]) {
 			writeFileSync(path, text);
-			assert.equal(loadOdds(path), "damaged", text.slice(0, 20));
+			assert.equal(loadOdds(agentDir), "damaged", text.slice(0, 20));
 		}
-		const [pipe, directory, huge, circle] = ["pipe", "directory", "huge", "circle"].map((name) =>
-			join(path, "..", name),
-		);
-		execFileSync("mkfifo", [pipe ?? ""]);
-		mkdirSync(directory ?? "");
-		writeFileSync(huge ?? "", good);
-		truncateSync(huge ?? "", 2 ** 40);
-		symlinkSync("circle", circle ?? "");
-		for (const odd of [pipe, directory, huge, circle, "/dev/zero", "/dev/null"])
-			assert.equal(loadOdds(odd ?? ""), "damaged", odd);
+		for (const make of [
+			(path: string) => execFileSync("mkfifo", [path]),
+			(path: string) => mkdirSync(path),
+			(path: string) => (writeFileSync(path, good), truncateSync(path, 2 ** 40)),
+			...[ODDS_FILE, "/dev/zero", "/dev/null"].map((to) => (path: string) => symlinkSync(to, path)),
+		]) {
+			const { agentDir, path } = agent(t);
+			make(path);
+			assert.equal(loadOdds(agentDir), "damaged");
+		}
+		assert.equal(loadOdds(path), "damaged", "the directory is a file");
 	});
 
 	test("is stale if it is missing, older than a day, or of the future", (t) => {
-		const path = fileIn(t);
-		assert.equal(isStale(path), true);
-		storeOdds(path, odds());
+		const { agentDir, path } = agent(t);
+		assert.equal(isStale(agentDir, Date.now()), true);
+		storeOdds(agentDir, odds());
 		const day = 86_400_000;
 		const at = (ms: number): boolean => {
 			utimesSync(path, new Date(ms), new Date(ms));
-			return isStale(path, 10 * day);
+			return isStale(agentDir, 10 * day);
 		};
 		assert.deepEqual([at(10 * day), at(9 * day), at(9 * day - 1000), at(11 * day + 1000)], [false, false, true, true]);
 	});
 
 	test("is replaced as a whole, also where a link or a damaged file stood; what cannot be written leaves nothing behind", (t) => {
-		const path = fileIn(t);
+		const { agentDir, path } = agent(t);
 		symlinkSync("/dev/null", path);
-		storeOdds(path, odds());
-		assert.deepEqual(loadOdds(path), odds());
-		const taken = join(path, "..", "taken");
-		mkdirSync(join(taken, "x"), { recursive: true });
-		assert.throws(() => storeOdds(taken, odds()));
-		assert.deepEqual(readdirSync(join(path, "..")).sort(), ["taken", ODDS_FILE]);
+		storeOdds(agentDir, odds());
+		assert.deepEqual(loadOdds(agentDir), odds());
+		const taken = agent(t, { [`${ODDS_FILE}/a file`]: [] });
+		assert.throws(() => storeOdds(taken.agentDir, odds()));
+		assert.deepEqual(readdirSync(taken.agentDir), [ODDS_FILE]);
+	});
+
+	test("is kept from advice only if that has read where this person's sessions are", async (t) => {
+		const { agentDir } = agent(t, { "settings.json": ['{"sessionDir":"mine"}'] });
+		const whose = { agentDir, cwd: agentDir };
+		await keepOdds(odds(), join(agentDir, "sessions"), whose);
+		assert.equal(loadOdds(agentDir), "none");
+		await keepOdds(odds(), join(agentDir, "mine"), whose);
+		assert.deepEqual(loadOdds(agentDir), odds());
+		const missing = { agentDir: join(agentDir, "no/such"), cwd: agentDir };
+		await keepOdds(odds(), join(missing.agentDir, "sessions"), missing);
 	});
 });
 
@@ -146,8 +159,8 @@ describe("a table that nobody can have", () => {
 	});
 
 	test("says nothing that a terminal obeys: a line has words of ours and numbers", () => {
-		const line = oddsLine(odds(), "turns", 10);
-		assert.match(line ?? "", /^[A-Za-z0-9 ,.()$]+$/);
+		const [line = ""] = oddsLine(odds(), "turns", 10);
+		assert.match(line, /^[A-Za-z0-9 ,.()$]+$/);
 	});
 });
 
@@ -161,12 +174,12 @@ describe("the worker", () => {
 	test("stores the figures that advise has", async (t) => {
 		const agentDir = sessions(t);
 		const path = join(agentDir, ODDS_FILE);
-		await made({ path, where: { agentDir, cwd: agentDir } });
-		const stored = loadOdds(path);
+		await made({ agentDir, cwd: agentDir });
+		const stored = loadOdds(agentDir);
 		assert.ok(typeof stored === "object");
 		assert.equal(stored.prompts, 240);
 		assert.match(
-			oddsLine(stored, "turns", 10) ?? "",
+			oddsLine(stored, "turns", 10)[0] ?? "",
 			/^Of your \d\d prompts that came this far, \d\d finished by themselves, half of them within \d+ more turns\b/,
 		);
 	});
@@ -174,9 +187,9 @@ describe("the worker", () => {
 	test("two at once leave one table, whole", async (t) => {
 		const agentDir = sessions(t);
 		const path = join(agentDir, ODDS_FILE);
-		const order = { path, where: { agentDir, cwd: agentDir } };
+		const order = { agentDir, cwd: agentDir };
 		await Promise.all([made(order), made(order)]);
-		assert.equal((loadOdds(path) as Odds).prompts, 240);
+		assert.equal((loadOdds(agentDir) as Odds).prompts, 240);
 		assert.deepEqual(readdirSync(agentDir).sort(), ["sessions", ODDS_FILE]);
 	});
 
@@ -190,20 +203,20 @@ describe("the worker", () => {
 			"prints.mjs": ["console.error('noise'); console.log('noise'); process.emitWarning('noise');"],
 		});
 		const path = join(agentDir, ODDS_FILE);
-		await made({ path, where: { agentDir, cwd: agentDir } });
+		await made({ agentDir, cwd: agentDir });
 		for (const name of ["throws.mjs", "exits.mjs", "eats.mjs", "nothing.mjs", "prints.mjs", "missing.mjs"])
-			await made({ path, where: {} }, pathToFileURL(join(agentDir, name)));
-		assert.equal(loadOdds(path), "none");
+			await made({ agentDir, cwd: agentDir }, pathToFileURL(join(agentDir, name)));
+		assert.equal(loadOdds(agentDir), "none");
 	});
 
 	test("that hangs is ended, and keeps no process", async (t) => {
 		const at = folder(t, { "hangs.mjs": ["for (;;);"], "waits.mjs": ["setInterval(() => {}, 1000);"] });
 		for (const name of ["hangs.mjs", "waits.mjs"]) {
 			const file = pathToFileURL(join(at, name));
-			await made({ path: "", where: {} }, file, 1);
+			await made({ agentDir: at, cwd: at }, file, 1);
 			const start = new URL("../../src/history/odds-start.ts", import.meta.url).href;
 			const program = `import { startOddsWorker } from ${JSON.stringify(start)};
-				void startOddsWorker({ path: "", where: {} }, new URL(${JSON.stringify(file.href)}));`;
+				void startOddsWorker({ agentDir: "", cwd: "" }, new URL(${JSON.stringify(file.href)}));`;
 			const { stderr } = await promisify(execFile)(process.execPath, [
 				"--no-warnings",
 				"--input-type=module",

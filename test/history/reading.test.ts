@@ -575,6 +575,115 @@ test("what an extension spent before the first prompt stands besides the prompts
 	assert.deepEqual([prompts, spent.cost, spent.besides, sample.copies], [1, 0.01, 0.02, 1]);
 });
 
+describe("sessions of subagents are counted apart", () => {
+	const parent = (): Story => new Story("parent").prompt("delegate").answer({ calls: 1 });
+	const child = (at: number, directory: string, name = "child"): Story =>
+		new Story(name, { at, parent: join(directory, "parent.jsonl") }).prompt(name).turns(2);
+	/** Advice from a directory whose files may name their own place. */
+	const readAt = (t: Scope, files: (directory: string) => Record<string, string[]>): Promise<Advice> => {
+		const directory = folder(t, {});
+		for (const [name, lines] of Object.entries(files(directory))) {
+			mkdirSync(join(directory, name, ".."), { recursive: true });
+			appendFileSync(join(directory, name), lines.map((line) => `${line}\n`).join(""));
+		}
+		return advise({ sessionDir: directory, env: {} });
+	};
+
+	test("where they lie beside the session of an agent that was working when they were made", async (t) => {
+		const { prompts, subagents, spent, odds } = await readAt(t, (directory) => {
+			const story = parent();
+			const { clock } = story;
+			const files = [1, 2].map((n) => [`child${n}.jsonl`, child(clock, directory, `c${n}`).lines()] as const);
+			return { "parent.jsonl": story.result().answer().lines(), ...Object.fromEntries(files) };
+		});
+		assert.deepEqual([prompts, odds.prompts, spent.cost], [1, 1, 0.02]);
+		assert.deepEqual(subagents, { sessions: 2, turns: 4, cost: 0.04 });
+	});
+
+	test("where they lie deeper than pi puts any, or in a folder named after a session", async (t) => {
+		const lines = (name: string): string[] => new Story(name).prompt(name).turns(2).lines();
+		const { prompts, subagents, sample } = await readAt(t, () => ({
+			"--p--/a.jsonl": lines("a"),
+			"--p--/a/run/x/session.jsonl": lines("b"),
+			"--p--/other/c.jsonl": lines("c"),
+			"d.jsonl": lines("d"),
+			"d/e.jsonl": lines("e"),
+			[`${"x/".repeat(8)}f.jsonl`]: lines("f"),
+			[`${"y/".repeat(9)}g.jsonl`]: lines("g"),
+		}));
+		assert.deepEqual([prompts, subagents.sessions, sample.files], [2, 4, 6]);
+	});
+
+	test("but neither a fork, nor a session that a person began from another while that was idle", async (t) => {
+		const { prompts, subagents } = await readAt(t, (directory) => {
+			const story = parent().result().answer();
+			const fork = story.fork("fork").prompt("in the fork").answer();
+			Object.assign(fork.header, { parentSession: join(directory, "parent.jsonl") });
+			return {
+				"parent.jsonl": story.lines(),
+				"fork.jsonl": fork.lines(),
+				"handed-over.jsonl": child(story.clock + 1, directory).lines(),
+			};
+		});
+		assert.deepEqual([prompts, subagents.sessions], [3, 0]);
+	});
+
+	test("and those whose parent is gone", async (t) => {
+		const { prompts, subagents } = await readAt(t, (directory) => ({ "a.jsonl": child(START, directory).lines() }));
+		assert.deepEqual([prompts, subagents], [0, { sessions: 1, turns: 2, cost: 0.02 }]);
+		assert.match(
+			render(await readAt(t, (directory) => ({ "a.jsonl": child(START, directory).lines() })), { width: 80 }),
+			/^Counted apart: 1 session of subagents, \$0\.02\.$/m,
+		);
+	});
+
+	test("a link to a folder is followed once, and a circle of links is none", async (t) => {
+		const directory = folder(t, { "--p--/a.jsonl": new Story("a").prompt().answer().lines() });
+		symlinkSync("..", join(directory, "--p--/up"));
+		symlinkSync("--p--", join(directory, "--q--"));
+		const { prompts, sample } = await advise({ sessionDir: directory, env: {} });
+		assert.deepEqual([prompts, sample.copies], [1, 1]);
+	});
+});
+
+describe("a prompt that may still be running", () => {
+	const open = (): Story => new Story().prompt().turns(2).prompt().answer({ calls: 1 });
+	const counts = async (t: Scope, story: Story, now: number): Promise<unknown[]> => {
+		const { prompts, sample } = await read(t, { "a.jsonl": story.lines() }, { now });
+		return [prompts, sample.running];
+	};
+
+	test("is not counted for a day after its last message", async (t) => {
+		for (const story of [open(), open().result()]) {
+			assert.deepEqual(await counts(t, story, story.clock + DAY - 1), [1, 1]);
+			assert.deepEqual(await counts(t, story, story.clock + DAY), [2, 0]);
+		}
+		const story = open();
+		const advice = await read(t, { "a.jsonl": story.lines() }, { now: story.clock });
+		assert.match(render(advice, { width: 80 }), /^Not counted: 1 prompt that may still be running\.$/m);
+	});
+
+	test("is one that has ended if it was answered, interrupted or stopped, or if another prompt followed", async (t) => {
+		for (const story of [
+			open().result().answer(),
+			open().result().answer({ stopReason: "aborted" }),
+			open().result().failure(),
+			open().result().outcome({ kind: "exhausted", continuations: 0 }),
+		])
+			assert.deepEqual(await counts(t, story, story.clock), [2, 0]);
+		const followed = open().result().prompt().answer();
+		assert.deepEqual(await counts(t, followed, followed.clock), [3, 0]);
+	});
+
+	test("counts by the copy that has more of it", async (t) => {
+		const story = open().result();
+		const cut = story.lines();
+		const files = { "a.jsonl": cut, "b.jsonl": story.answer().lines() };
+		const { prompts, sample } = await read(t, files, { now: story.clock });
+		assert.deepEqual([prompts, sample.running], [2, 0]);
+	});
+});
+
 test("progress is told before the first file and after each", async (t) => {
 	const files = { "a.jsonl": new Story().lines(), "b.jsonl": [], "c.jsonl": new Story().lines() };
 	const seen: unknown[] = [];

@@ -26,7 +26,9 @@ const tableOf = (pi: Host): string => join(pi.agentDir, ODDS_FILE);
 async function table(pi: Host): Promise<void> {
 	const changes = watch(pi.agentDir);
 	const written = new Promise<void>((resolve) => {
-		const look = (): void => void (existsSync(tableOf(pi)) && resolve());
+		const look = (): void => {
+			if (existsSync(tableOf(pi))) resolve();
+		};
 		changes.on("change", look);
 		look();
 	});

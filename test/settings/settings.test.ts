@@ -42,7 +42,7 @@ test("flags, variables and words have their names from one namespace", () => {
 			["TURNS", "COST", "TOKENS"].map((word) => `PI_TURN_LIMIT_${scope}_${word}`),
 		),
 		...["PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE", "PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE"],
-		...["PI_TURN_LIMIT_BELL", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
+		...["PI_TURN_LIMIT_BELL", "PI_TURN_LIMIT_ODDS", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
 	]);
 	assert.deepEqual(names("word"), [
 		...["", "tools", "cost", "tokens", "time", "repeats"],
@@ -140,6 +140,7 @@ describe("the other settings", () => {
 				"Wrap-up text: non-empty text",
 				"Partial note: true or false",
 				"Bell: true or false",
+				"Odds: true or false",
 				"May repeat: a list of tools' names",
 			],
 		);

@@ -214,6 +214,7 @@ export class Session implements Subscriber, Course {
 	async beforeRun(ctx: Context): Promise<void> {
 		this.#runs++;
 		this.#announce();
+		if (this.#isAttended(ctx)) void this.#odds.prepare();
 		await this.#limits.attend(this.#isAttended(ctx), ctx);
 	}
 
@@ -383,7 +384,7 @@ export class Session implements Subscriber, Course {
 				this.#reports.runEnded(outcome, repeated, this.state, ctx);
 				this.#subscription.endTurn();
 				// Only where a question can use it, and once in a tree of agents.
-				if (ctx !== DISPOSED && ctx.hasUI && !this.#role.isMember) this.#odds.refresh(ctx.cwd);
+				if (ctx !== DISPOSED && ctx.hasUI && !this.#role.isMember) void this.#odds.refresh(ctx.cwd);
 			},
 		};
 	}

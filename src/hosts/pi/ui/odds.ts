@@ -3,21 +3,20 @@ import { join } from "node:path";
 import { isOfRound } from "../../../core/limit.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
 import { isBusy, type State } from "../../../core/state.ts";
-import { isStale, loadOdds, ODDS_FILE, storeOdds } from "../../../history/odds-file.ts";
-import { doneLine, type Odds, oddsLine } from "../../../history/odds.ts";
-import type * as startModule from "../../../history/odds-start.ts";
+import type * as oddsModule from "../../../history/odds-index.ts";
+
+type History = typeof oddsModule;
 
 /** Milliseconds between two tries to make the table, should it not come about. */
 const PATIENCE = 3_600_000;
 
-const DAMAGED = `Odds: ${ODDS_FILE} in pi's agent directory cannot be read. /turn-limit advise makes it again.`;
-
-/** Loaded when a table is first made. Imported once, because pi's loader gives undefined to a second import under way. */
-let loading: Promise<typeof startModule> | undefined;
+/** Loaded by the first run with a person. Imported once, because pi's loader gives undefined to a second import under way. */
+let loading: Promise<History> | undefined;
 
 export class PersonalOdds {
 	readonly #directory: (() => string) | undefined;
 	readonly #isOn: () => boolean;
+	#history: History | undefined;
 	#tried = -Infinity;
 
 	/** `directory`: pi's agent directory; in a program that embeds pi there are no odds. */
@@ -26,61 +25,55 @@ export class PersonalOdds {
 		this.#isOn = isOn;
 	}
 
+	/** A question can come: loads what reads the table. */
+	async prepare(): Promise<void> {
+		if (this.#agentDir !== undefined) this.#history = await load();
+	}
+
 	/** What became of prompts that came as far as the one that a person is asked about. */
 	atQuestion(state: State, id: MeterId): readonly string[] {
-		const odds = this.#load();
-		if (typeof odds !== "object" || !isBusy(state) || !isOfRound(id)) return [];
+		const [history, agentDir] = [this.#history, this.#agentDir];
+		if (history === undefined || agentDir === undefined || !isBusy(state) || !isOfRound(id)) return [];
+		const odds = history.loadOdds(agentDir);
+		if (typeof odds === "string") return [];
 		// A yes begins a new round of a meter; another extension's run goes on with the round of the prompt.
 		const used = Math.max(state.phase.run.spent[kindOf(id).of], state.meters[id].used);
-		const line = oddsLine(odds, id, used);
-		return line === undefined ? [] : [line];
+		return history.oddsLine(odds, id, used);
 	}
 
-	/** Where the present run stands among the person's prompts. */
-	inStatus(state: State): readonly string[] {
-		const odds = state.attended ? this.#load() : undefined;
-		if (odds === "damaged") return [DAMAGED];
-		const line = typeof odds === "object" && isBusy(state) ? doneLine(odds, state.phase.run.spent.turns) : undefined;
-		return line === undefined ? [] : [`${line}.`];
+	/** Where the present run stands among the person's prompts; a table that cannot be read is named. */
+	async inStatus(state: State): Promise<readonly string[]> {
+		const agentDir = this.#agentDir;
+		const history = state.attended && agentDir !== undefined ? await load() : undefined;
+		if (history === undefined || agentDir === undefined) return [];
+		const odds = history.loadOdds(agentDir);
+		if (odds === "damaged") return [history.DAMAGED];
+		return odds === "none" || !isBusy(state) ? [] : history.doneLine(odds, state.phase.run.spent.turns);
 	}
 
-	/** Makes the table in a thread of its own, if it is older than a day. Gives nothing to wait for. */
-	refresh(cwd: string, now = Date.now()): void {
-		const path = this.#path;
-		if (path === undefined || now - this.#tried < PATIENCE || !isStale(path, now)) return;
+	/** After a run: makes the table in a thread of its own, if it is older than a day. Resolves when that has ended. */
+	async refresh(cwd: string, now = Date.now()): Promise<void> {
+		const agentDir = this.#agentDir;
+		if (agentDir === undefined || now - this.#tried < PATIENCE) return;
+		const history = await load();
+		if (history?.isStale(agentDir, now) !== true) return;
 		this.#tried = now;
-		this.#make(path, cwd);
+		await history.makeOdds({ agentDir, cwd });
 	}
 
-	/** Takes the table over from advice, if that has read all sessions of this person; else makes it. */
-	async keep(odds: Odds, readIn: string, cwd: string): Promise<void> {
-		const path = this.#path;
-		if (path === undefined) return;
-		try {
-			const { locate } = await load();
-			if (readIn === (await locate({ agentDir: join(path, ".."), cwd }))) storeOdds(path, odds);
-			else this.#make(path, cwd);
-		} catch {
-			// Advice has been given; a question goes without the line.
-		}
+	/** Takes the table over from advice about all sessions that `readIn` holds, if pi keeps this person's there. */
+	async keep(odds: oddsModule.Odds, readIn: string, cwd: string): Promise<void> {
+		const agentDir = this.#agentDir;
+		if (agentDir !== undefined) await (await load())?.keepOdds(odds, readIn, { agentDir, cwd });
 	}
 
-	#make(path: string, cwd: string): void {
-		load().then(
-			({ makeOdds }) => makeOdds({ path, where: { agentDir: join(path, ".."), cwd } }),
-			() => {},
-		);
-	}
-
-	#load(): ReturnType<typeof loadOdds> | undefined {
-		return this.#path === undefined ? undefined : loadOdds(this.#path);
-	}
-
-	get #path(): string | undefined {
-		return this.#directory && this.#isOn() ? join(this.#directory(), ODDS_FILE) : undefined;
+	/** Undefined if there are to be no odds. */
+	get #agentDir(): string | undefined {
+		return this.#isOn() ? this.#directory?.() : undefined;
 	}
 }
 
-function load(): Promise<typeof startModule> {
-	return (loading ??= import("../../../history/odds-start.ts"));
+/** Undefined if it cannot be loaded, as after an update has taken it away. */
+async function load(): Promise<History | undefined> {
+	return await (loading ??= import("../../../history/odds-index.ts")).catch(() => undefined);
 }
