@@ -7,6 +7,7 @@ import { endless, held, host, mark, text } from "../harness/index.ts";
 import type { Host, HostOptions } from "../harness/index.ts";
 import { within } from "../harness/wait.ts";
 import { Story } from "../history/story.ts";
+import { tableIn } from "../history/table.ts";
 import { reply } from "../settings/status.ts";
 
 /** Prompts of 1 to 10 turns, as many of each; every fifth was interrupted. */
@@ -22,19 +23,6 @@ function history(prompts: number): Record<string, string> {
 
 const tableOf = (pi: Host): string => join(pi.agentDir, ODDS_FILE);
 
-/** Waits until the worker has written the table. */
-async function table(pi: Host): Promise<void> {
-	const changes = watch(pi.agentDir);
-	const written = new Promise<void>((resolve) => {
-		const look = (): void => {
-			if (existsSync(tableOf(pi))) resolve();
-		};
-		changes.on("change", look);
-		look();
-	});
-	await within("the table of odds", written, () => readdirSync(pi.agentDir).join()).finally(() => changes.close());
-}
-
 const LINE = "Of your 140 prompts that came this far, 100 finished by themselves, half of them within";
 
 describe("a person with a history of 200 prompts", () => {
@@ -47,7 +35,7 @@ describe("a person with a history of 200 prompts", () => {
 		const pi = await host(t, options);
 		const terminal = await pi.terminal();
 		terminal.type("first\r");
-		await table(pi);
+		await tableIn(pi.agentDir);
 		terminal.type("second\r");
 		const screen = (await terminal.shows("→ Continue")).replaceAll(/\s+/g, " ");
 		assert.ok(screen.includes(`${LINE} 4 more turns ($0.20)`), screen);
@@ -58,7 +46,7 @@ describe("a person with a history of 200 prompts", () => {
 		const pi = await host(t, options);
 		const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
 		await rpc.run("first");
-		await table(pi);
+		await tableIn(pi.agentDir);
 		await rpc.run("second");
 		const [first = "", second = ""] = rpc.questions.map(({ message }) => message);
 		assert.match(
@@ -76,7 +64,7 @@ describe("a person with a history of 200 prompts", () => {
 		const pi = await host(t, { ...options, model: [text("done"), mark(), slow, text("done")] });
 		const rpc = await pi.rpc();
 		await rpc.run("first");
-		await table(pi);
+		await tableIn(pi.agentDir);
 		await rpc.prompt("second");
 		await pi.model.arrival(3);
 		assert.match(await reply(rpc, ""), /^2 turns; 20 of 100 of your prompts are done by now\.$/m);
@@ -119,7 +107,7 @@ describe("a person with a history of 200 prompts", () => {
 		const pi = await host(t, options);
 		const both = await Promise.all([pi.rpc({ answer: "no" }), pi.rpc({ answer: "no" })]);
 		await Promise.all(both.map((rpc) => rpc.run("first")));
-		await table(pi);
+		await tableIn(pi.agentDir);
 		await Promise.all(both.map((rpc) => rpc.run("second")));
 		for (const rpc of both) assert.ok(rpc.questions[0]?.message?.includes(LINE));
 	});
@@ -133,7 +121,7 @@ test("below 10 prompts that came this far there is no line", async (t) => {
 	});
 	const rpc = await pi.rpc({ answer: "no" });
 	await rpc.run("first");
-	await table(pi);
+	await tableIn(pi.agentDir);
 	await rpc.run("second");
 	assert.equal(rpc.questions.length, 1);
 	assert.doesNotMatch(rpc.questions[0]?.message ?? "", /Of your/);
