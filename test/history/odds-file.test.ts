@@ -173,7 +173,6 @@ describe("the worker", () => {
 
 	test("stores the figures that advise has", async (t) => {
 		const agentDir = sessions(t);
-		const path = join(agentDir, ODDS_FILE);
 		await made({ agentDir, cwd: agentDir });
 		const stored = loadOdds(agentDir);
 		assert.ok(typeof stored === "object");
@@ -186,7 +185,6 @@ describe("the worker", () => {
 
 	test("two at once leave one table, whole", async (t) => {
 		const agentDir = sessions(t);
-		const path = join(agentDir, ODDS_FILE);
 		const order = { agentDir, cwd: agentDir };
 		await Promise.all([made(order), made(order)]);
 		assert.equal((loadOdds(agentDir) as Odds).prompts, 240);
@@ -202,7 +200,6 @@ describe("the worker", () => {
 			"nothing.mjs": ["import './no-such.mjs'"],
 			"prints.mjs": ["console.error('noise'); console.log('noise'); process.emitWarning('noise');"],
 		});
-		const path = join(agentDir, ODDS_FILE);
 		await made({ agentDir, cwd: agentDir });
 		for (const name of ["throws.mjs", "exits.mjs", "eats.mjs", "nothing.mjs", "prints.mjs", "missing.mjs"])
 			await made({ agentDir, cwd: agentDir }, pathToFileURL(join(agentDir, name)));

@@ -1,5 +1,4 @@
 /** The person's odds: what their own sessions say at a question and in `/turn-limit`. Nothing waits for them. */
-import { join } from "node:path";
 import { isOfRound } from "../../../core/limit.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
 import { isBusy, type State } from "../../../core/state.ts";
