@@ -4,8 +4,11 @@ import { Worker } from "node:worker_threads";
 import { locate } from "./files.ts";
 import type { Whose } from "./odds-file.ts";
 
-/** Beside this module: in the sources, and in the package, where it is a bundle of its own. */
-const WORKER = new URL(`./odds-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+/** Beside this module, compiled or not: in the sources, and in the package, where it is a bundle of its own. */
+const WORKER = new URL(
+	`./odds-worker${new URL(import.meta.url).pathname.endsWith(".ts") ? ".ts" : ".js"}`,
+	import.meta.url,
+);
 
 /** In MiB. */
 const MEMORY = 128;
