@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { analyse } from "../../src/history/analysis.ts";
-import { doneLine, type Odds, oddsLine } from "../../src/history/odds.ts";
+import { doneLine, type Odds, oddsLine } from "../../src/history/odds-index.ts";
 import type { Run } from "../../src/history/run.ts";
 import { run, runs } from "./runs.ts";
 

@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from "node:test";
 import { turnLimit } from "../../src/index.ts";
 import type { State } from "../../src/core/state.ts";
 import { loadOdds, ODDS_FILE, storeOdds } from "../../src/history/odds-file.ts";
+import { DAMAGED } from "../../src/history/odds-index.ts";
 import { oddsOf } from "../../src/history/odds.ts";
 import { PersonalOdds } from "../../src/hosts/pi/ui/odds.ts";
 import { type Inside, inside, type InsideOptions } from "../harness/inside.ts";
@@ -89,8 +90,7 @@ describe("/turn-limit", () => {
 
 	test("names a table that cannot be read", async (t) => {
 		const damage = (pi: Inside): void => writeFileSync(join(pi.folder, ODDS_FILE), "[]");
-		const notice =
-			/\nOdds: turn-limit-odds\.json in pi's agent directory cannot be read\. \/turn-limit advise makes it again\./;
+		const notice = new RegExp(`^${DAMAGED}$`, "m");
 		const replies = await said(t, {}, damage);
 		assert.equal(replies.length, 2);
 		for (const reply of replies) assert.match(reply, notice);
