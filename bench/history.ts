@@ -1,15 +1,17 @@
 /**
- * Measures `advise` on 2,000 sessions of 250 MB and on a hundredth of them, to show the growth.
+ * Measures `advise` and the table of odds on 2,000 sessions of 250 MB and on a hundredth of them, to show the growth.
  *
  *     node bench/history.ts
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { advise } from "../src/history/index.ts";
+import { isStale, loadOdds, makeOdds, oddsLine } from "../src/history/odds-index.ts";
 import type { Scope } from "../test/harness/wait.ts";
+import type { Part } from "./aims.ts";
 import { makeCorpus } from "./corpus.ts";
 import { median, table } from "./figures.ts";
 import { scoped } from "./scope.ts";
@@ -28,18 +30,101 @@ const ROUNDS = 3;
 
 const AIM = { seconds: 15, rss: 200 } as const;
 
+/** Seconds and MiB for 250 MB in the worker; milliseconds in which the main thread does nothing else. */
+const ODDS_AIM = { seconds: 5, rss: 200, ms: 10 } as const;
+
+/** What the table of odds costs. */
+interface OddsCost {
+	readonly seconds: number;
+	/** Of the process, the worker's included, in MiB. */
+	readonly rss: number;
+	/** In which the main thread was busy with starting the worker, with reading the table at a question, and in all. */
+	readonly start: number;
+	readonly read: number;
+	readonly all: number;
+	readonly bytes: number;
+}
+
 /** Makes a corpus, reads it a few times, each time in a process of its own, and gives the table. */
-export async function history(t: Scope): Promise<string> {
+export async function history(t: Scope): Promise<Part> {
 	const folder = mkdtempSync(join(tmpdir(), "pi-corpus-"));
 	t.after(() => rmSync(folder, { recursive: true }));
 	const rows = [await row(join(folder, "small"), 20, 2.5e6), await row(join(folder, "large"), 2_000, 250e6)];
 	const head = ["sessions", "MB", "prompts", "turns", "seconds", "processor s", "peak RSS, MiB"];
-	return `## Advice
+	const odds = await measuredOdds(join(folder, "large"));
+	const middle = (name: keyof OddsCost): number => median(odds.map((cost) => cost[name]));
+	const shown = (name: keyof OddsCost, digits: number): string => middle(name).toFixed(digits);
+	const oddsHead = [
+		"MB",
+		"seconds",
+		"peak RSS, MiB",
+		"main thread: start, ms",
+		"a question, ms",
+		"in all, ms",
+		"bytes",
+	];
+	const oddsRow = [250, shown("seconds", 1), shown("rss", 0), shown("start", 1), shown("read", 2), shown("all", 1)];
+	const aims = [
+		{
+			aim: `the table of odds from 250 MB, in the worker: at most ${ODDS_AIM.seconds} s and ${ODDS_AIM.rss} MiB`,
+			measured: `${shown("seconds", 1)} s, ${shown("rss", 0)} MiB`,
+			isMet: middle("seconds") <= ODDS_AIM.seconds && middle("rss") <= ODDS_AIM.rss,
+			otherwise: "see Advice",
+		},
+		{
+			aim: `the main thread meanwhile, and a question: at most ${ODDS_AIM.ms} ms`,
+			measured: `${shown("all", 1)} ms`,
+			isMet: middle("all") <= ODDS_AIM.ms,
+			otherwise: "see Advice",
+		},
+	];
+	const text = `## Advice
 
 \`advise\` over generated sessions, the median of ${ROUNDS} readings, each in a process of its own. The aim for 250 MB is
 ${AIM.seconds} seconds on two cores and ${AIM.rss} MiB.
 
-${table(head, rows)}`;
+${table(head, rows)}
+
+The table of odds, made in a worker from the same sessions. The main thread loads what starts the worker, starts it, and
+reads the table at a question; "in all" is everything that it does until the worker has ended.
+
+${table(oddsHead, [[...oddsRow, middle("bytes")]])}`;
+	return { text, aims };
+}
+
+async function measuredOdds(sessionDir: string): Promise<OddsCost[]> {
+	const costs: OddsCost[] = [];
+	for (let i = 0; i < ROUNDS; i++) {
+		const { stdout } = await promisify(execFile)(process.execPath, [import.meta.filename, sessionDir, "odds"]);
+		costs.push(JSON.parse(stdout) as OddsCost);
+	}
+	return costs;
+}
+
+async function measureOdds(sessionDir: string): Promise<OddsCost> {
+	const agentDir = mkdtempSync(join(tmpdir(), "pi-odds-"));
+	try {
+		writeFileSync(join(agentDir, "settings.json"), JSON.stringify({ sessionDir }));
+		const awake = setInterval(() => {}, 60_000);
+		const [begun, busy] = [performance.now(), performance.eventLoopUtilization()];
+		if (!isStale(agentDir, Date.now())) throw new Error("There is a table already.");
+		const made = makeOdds({ agentDir, cwd: agentDir });
+		await new Promise(setImmediate);
+		await new Promise(setImmediate);
+		const start = performance.eventLoopUtilization(busy).active;
+		await made;
+		const seconds = (performance.now() - begun) / 1000;
+		const until = performance.eventLoopUtilization(busy).active;
+		clearInterval(awake);
+		const asked = performance.now();
+		const odds = loadOdds(agentDir);
+		if (typeof odds === "string" || oddsLine(odds, "turns", 25).length === 0) throw new Error("There is no table.");
+		const read = performance.now() - asked;
+		const { size: bytes } = statSync(join(agentDir, "turn-limit-odds.json"));
+		return { seconds, rss: process.resourceUsage().maxRSS / 1024, start, read, all: until + read, bytes };
+	} finally {
+		rmSync(agentDir, { recursive: true });
+	}
 }
 
 async function row(folder: string, sessions: number, bytes: number): Promise<(string | number)[]> {
@@ -76,6 +161,7 @@ async function measure(sessionDir: string): Promise<Cost> {
 }
 
 if (import.meta.filename === process.argv[1]) {
-	const folder = process.argv[2];
-	console.log(folder === undefined ? await scoped(history) : JSON.stringify(await measure(folder)));
+	const [folder, part] = process.argv.slice(2);
+	if (folder === undefined) console.log((await scoped(history)).text);
+	else console.log(JSON.stringify(await (part === "odds" ? measureOdds(folder) : measure(folder))));
 }

@@ -39,7 +39,11 @@ clean();
 if (argv[2] !== "clean") {
 	await build({
 		absWorkingDir: project,
-		entryPoints: [{ in: "src/hosts/pi/extension-bundle.ts", out: "index" }],
+		entryPoints: [
+			{ in: "src/hosts/pi/extension-bundle.ts", out: "index" },
+			// A thread begins with a file of its own.
+			{ in: "src/history/odds-worker.ts", out: "odds-worker" },
+		],
 		outdir: "pi-turn-limit",
 		bundle: true,
 		splitting: true,

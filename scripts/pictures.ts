@@ -155,7 +155,7 @@ async function advice(): Promise<void> {
 	const terminal = await open(pi, { rows: 80 });
 	terminal.type("/turn-limit advise\r");
 	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
-	await still("advice", "/turn-limit advise says which limit fits", terminal, 62, pi);
+	await still("advice", "/turn-limit advise says which limit fits", terminal, 70, pi);
 	await still("suggestion", "/turn-limit advise suggests limits for turns, cost and time", terminal, 13, pi);
 }
 

@@ -65,11 +65,19 @@ export async function passes(name: string, patterns: readonly string[]): Promise
 async function bundled(folder: string): Promise<string> {
 	const outdir = join(folder, "pi-turn-limit");
 	await build({
-		...{ absWorkingDir: root, entryPoints: ["pi-turn-limit/index.ts"], outdir, outExtension: { ".js": ".ts" } },
+		...{
+			absWorkingDir: root,
+			entryPoints: [{ in: "pi-turn-limit/index.ts", out: "index" }, WORKER],
+			outdir,
+			outExtension: { ".js": ".ts" },
+		},
 		...{ bundle: true, splitting: true, packages: "external", platform: "node", format: "esm", target: "node22.19" },
 	});
 	return outdir;
 }
+
+/** The thread that makes the table of odds begins with a file of its own. */
+const WORKER = { in: "src/history/odds-worker.ts", out: "odds-worker" };
 
 /** One module per process, those that take long first. */
 function processesOf(files: readonly string[], folder: string): string[] {

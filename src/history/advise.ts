@@ -1,9 +1,11 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { analyse, type Figures, type Limits } from "./analysis.ts";
-import { CHUNK, locate, readLines, sessionFiles, type Where } from "./files.ts";
+import { CHUNK, locate, readLines, type SessionFile, sessionFiles, type Where } from "./files.ts";
+import { sum } from "./odds.ts";
+import { DOLLARS } from "../core/unit.ts";
 import { isCounted, type Run } from "./run.ts";
-import { Session } from "./session.ts";
+import { type Header, Session } from "./session.ts";
 
 /** The sessions to read, and the limits to compare them with. */
 export interface AdviseOptions extends Where {
@@ -33,6 +35,8 @@ export interface Sample {
 	readonly sessions: number;
 	/** Prompts that stand in more than one file, because of forks and copies; they count once. */
 	readonly copies: number;
+	/** Prompts that still run, or did a day ago; they are not counted. */
+	readonly running: number;
 	readonly brokenLines: number;
 	/** Files and folders that could not be read, and files that hold no session. */
 	readonly unreadable: number;
@@ -42,7 +46,11 @@ export interface Sample {
 export interface Advice extends Figures {
 	readonly version: 1;
 	readonly sample: Sample;
+	/** Sessions that an agent has started, not a person. None of their prompts is counted. */
+	readonly subagents: { readonly sessions: number; readonly turns: number; readonly cost: number };
 }
+
+const DAY = 86_400_000;
 
 /** Derives figures about limits from the person's sessions. Writes nothing. Rejects if the directory cannot be read. */
 export async function advise(options: AdviseOptions = {}): Promise<Advice> {
@@ -52,31 +60,99 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	signal?.throwIfAborted();
 	const directory = await locate(options);
 	const project = options.project ? resolve(options.cwd ?? process.cwd()) : null;
-	const since = days === undefined ? -Infinity : now - days * 86_400_000;
-	const paths = await sessionFiles(directory);
+	const since = days === undefined ? -Infinity : now - days * DAY;
+	const found = await sessionFiles(directory);
 	const buffer = Buffer.allocUnsafe(CHUNK);
-	const runs = new Map<string, Run>();
-	const ids = new Set<string>();
-	let [files, copies, brokenLines, unreadable] = [0, 0, 0, 0];
-	if (paths.length > 0) onProgress?.({ files: 0, of: paths.length });
-	for (const [i, path] of paths.entries()) {
-		const session = await read(path, { since, project, buffer, signal });
+	const stored: Stored[] = [];
+	let [brokenLines, unreadable] = [0, 0];
+	if (found.length > 0) onProgress?.({ files: 0, of: found.length });
+	for (const [i, file] of found.entries()) {
+		const session = await read(file.path, { since, project, buffer, signal });
 		if (session === "unreadable") unreadable++;
 		else if (session !== "left out") {
-			files++;
 			brokenLines += session.broken;
-			for (const run of session.runs().filter(({ at }) => at >= since)) {
-				const other = runs.get(run.key);
-				if (isCounted(run)) ids.add(session.header?.id ?? path);
-				if (other && isCounted(other)) copies++;
-				// A copy that was made in mid-run holds less of it.
-				if (!other || run.entries > other.entries) runs.set(run.key, run);
-			}
+			stored.push(storedIn(file, session, since, now));
 		}
-		onProgress?.({ files: i + 1, of: paths.length });
+		onProgress?.({ files: i + 1, of: found.length });
 	}
-	const sample = { directory, project, days: days ?? null, files, sessions: ids.size, copies, brokenLines, unreadable };
-	return { version: 1, sample, ...analyse([...runs.values()], limits) };
+	const isSubagent = subagentsAmong(stored);
+	const own = unite(stored.filter((one) => !isSubagent(one)));
+	const others = stored.filter((one) => isSubagent(one) && one.runs.length > 0);
+	const theirs = unite(others).runs.flatMap(({ steps }) => steps);
+	const { sessions, copies, running } = own;
+	const where = { directory, project, days: days ?? null };
+	return {
+		version: 1,
+		sample: { ...where, files: stored.length, sessions, copies, running, brokenLines, unreadable },
+		subagents: {
+			sessions: others.length,
+			turns: sum(theirs, "turns"),
+			cost: DOLLARS.write(sum(theirs, "cost")),
+		},
+		...analyse(own.runs, limits),
+	};
+}
+
+/** A session as its file has it. */
+interface Stored {
+	readonly path: string;
+	/** It lies where extensions keep the sessions of subagents. */
+	readonly isDeeper: boolean;
+	readonly header: Header;
+	/** It holds entries of the session that it was made from. */
+	readonly hasCopies: boolean;
+	/** Those of the wanted days. */
+	readonly runs: readonly Run[];
+	/** All of them, as times. */
+	readonly busy: readonly (readonly [from: number, until: number])[];
+	/** The last one, if it has not come to an end yet. */
+	readonly running: Run | undefined;
+}
+
+function storedIn({ path, isSubagents }: SessionFile, session: Session, since: number, now: number): Stored {
+	const { header = { id: path, cwd: "", at: 0, parent: undefined }, hasCopies, last } = session;
+	const all = session.runs();
+	return {
+		...{ path: resolve(path), isDeeper: isSubagents, header, hasCopies },
+		runs: all.filter(({ at }) => at >= since),
+		busy: all.map(({ at, until }) => [at, until] as const),
+		// A pi that was killed leaves such a run, too: after a day it counts as one that did not finish.
+		running: last?.open && last.until > now - DAY ? last : undefined,
+	};
+}
+
+/**
+ * Tells the sessions that an agent has started. Pi names a parent also in a fork, which has entries of it, and in a
+ * session that a person begins from another; but then the parent does not work.
+ */
+function subagentsAmong(stored: readonly Stored[]): (one: Stored) => boolean {
+	const byPath = new Map(stored.map((one) => [one.path, one]));
+	return ({ isDeeper, header: { at, parent }, hasCopies }) => {
+		if (isDeeper) return true;
+		if (parent === undefined || hasCopies) return false;
+		const busy = byPath.get(resolve(parent))?.busy;
+		return busy === undefined || busy.some(([from, until]) => from <= at && at <= until);
+	};
+}
+
+/** The prompts that a person sent, each once; those that still run are only counted. */
+function unite(stored: readonly Stored[]): { runs: Run[]; sessions: number; copies: number; running: number } {
+	const runs = new Map<string, Run>();
+	const ids = new Set<string>();
+	const running = new Set(stored.flatMap((one) => one.running ?? []));
+	let copies = 0;
+	for (const one of stored) {
+		for (const run of one.runs) {
+			const other = runs.get(run.key);
+			if (isCounted(run) && !running.has(run)) ids.add(one.header.id);
+			if (other && isCounted(other)) copies++;
+			// A copy that was made in mid-run holds less of it.
+			if (!other || run.entries > other.entries) runs.set(run.key, run);
+		}
+	}
+	const all = [...runs.values()];
+	const ended = all.filter((run) => !running.has(run));
+	return { runs: ended, sessions: ids.size, copies, running: all.length - ended.length };
 }
 
 interface Order {

@@ -1,4 +1,6 @@
 /** Figures about limits, from a person's runs. Pure. */
+import { kindOf } from "../core/meters.ts";
+import { countedFrom, firstBeyond, hold, isPriced, type Odds, oddsOf, sum as sumOf } from "./odds.ts";
 import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./run.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
@@ -36,6 +38,8 @@ export interface Asked {
 	readonly outcomes: Readonly<Record<string, number>>;
 	readonly yes: number;
 	readonly no: number;
+	/** A last answer was asked for, or nobody answered and the policy is to get one. */
+	readonly finalPass: number;
 	readonly unanswered: number;
 }
 
@@ -49,6 +53,8 @@ export interface Figures {
 	readonly meters: Readonly<Record<Meter, Percentiles | null>>;
 	/** Prompts by turns, `to` included; null: without end. */
 	readonly histogram: readonly { readonly from: number; readonly to: number | null; readonly prompts: number }[];
+	/** What became of prompts that came to a step of a meter. */
+	readonly odds: Odds;
 	readonly whatIf: readonly WhatIf[];
 	/** Turns of prompts with a person, without one, and of which the session does not say. */
 	readonly people: Readonly<Record<"attended" | "headless" | "unknown", Percentiles | null>>;
@@ -77,7 +83,7 @@ const OTHERS: Readonly<Partial<Record<Meter, readonly number[]>>> = {
 export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
 	const runs = all.filter(isCounted);
 	const values = (meter: Meter, of = runs): number[] => of.map(({ steps }) => total(steps, meter));
-	const priced = runs.filter((run) => total(run.steps, "cost") > 0);
+	const priced = runs.filter(isPriced);
 	const turns = values("turns");
 	const times = runs
 		.map(({ at }) => at)
@@ -102,6 +108,7 @@ export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
 			time: percentiles(values("time")),
 		},
 		histogram: histogram(turns),
+		odds: oddsOf(runs),
 		whatIf: whatIfs(runs, priced, limits, suggestion),
 		people: { attended: where(true), headless: where(false), unknown: where(undefined) },
 		asked: asked(all.filter(({ prompted }) => prompted).flatMap(({ outcomes }) => outcomes)),
@@ -137,7 +144,8 @@ function suggest(turns: readonly number[], costs: readonly number[], times: read
 	};
 	const most = up(turns, () => 5);
 	const cost = up(costs, (p95) => (p95 <= 1 ? 0.1 : p95 <= 10 ? 0.5 : 5));
-	return most === null ? null : { turns: most, cost, time: up(times, () => 300) };
+	const time = up(times, (p95) => (p95 <= 60 ? 5 : p95 <= 600 ? 60 : 300));
+	return most === null ? null : { turns: most, cost, time };
 }
 
 function whatIfs(
@@ -163,10 +171,8 @@ function whatIfs(
 
 function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatIf, "meter" | "limit" | "is"> {
 	const stops = runs.flatMap((run) => {
-		const stop = gate(run, meter, limit);
-		// A call is held when the response that asks for it is paid for.
-		const first = meter === "toolCalls" ? 1 : 0;
-		return stop === undefined ? [] : [{ run, beyond: run.steps.slice(stop + first) }];
+		const held = hold(run, meter, countedFrom(meter, limit));
+		return held ? [{ run, beyond: run.steps.slice(firstBeyond(meter, held.turn)) }] : [];
 	});
 	const beyond = (meter: Meter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
 	return {
@@ -177,33 +183,19 @@ function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatI
 	};
 }
 
-/** The turn that would first have been held, from 1. Calls are held inside their turn, the rest before the next one. */
-function gate({ steps }: Run, meter: Meter, limit: number): number | undefined {
-	let used = 0;
-	const held = steps.findIndex((step, turn) => {
-		const before = amount(meter, used);
-		used += step[meter];
-		return turn > 0 && (meter === "toolCalls" ? used > limit : before >= limit);
-	});
-	return held === -1 ? undefined : held;
-}
-
 function asked(outcomes: readonly OutcomeRecord[]): Asked {
 	const kinds = new Map<string, number>();
 	for (const { kind } of outcomes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
 	const declined = outcomes.filter(({ kind }) => kind === "declined");
 	const no = declined.filter(({ answered }) => answered).length;
 	const yes = sum(outcomes.map(({ continuations }) => continuations));
-	return { outcomes: Object.fromEntries(kinds), yes, no, unanswered: declined.length - no };
+	const finalPass = outcomes.filter((outcome) => outcome.finalPass).length;
+	return { outcomes: Object.fromEntries(kinds), yes, no, finalPass, unanswered: declined.length - no };
 }
 
+/** As files write it: dollars, seconds. */
 function total(steps: readonly Step[], meter: Meter): number {
-	return amount(meter, sum(steps.map((step) => step[meter])));
-}
-
-/** Steps count milliseconds; everything else here is in seconds. */
-function amount(meter: Meter, spent: number): number {
-	return rounded(meter === "time" ? spent / 1000 : spent);
+	return kindOf(meter).unit.write(sumOf(steps, meter));
 }
 
 /** Rounds to millionths, because sums of fractions are not exact. */

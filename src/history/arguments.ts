@@ -1,3 +1,5 @@
+import { parseArgs } from "node:util";
+
 /** The options of `/turn-limit advise`. */
 export interface Arguments {
 	readonly project: boolean;
@@ -6,31 +8,36 @@ export interface Arguments {
 	readonly sessionDir?: string;
 }
 
+const OPTIONS = {
+	project: { type: "boolean" },
+	json: { type: "boolean" },
+	days: { type: "string" },
+	"session-dir": { type: "string" },
+} as const;
+
 /** Reads `--project --days n --session-dir path --json`; a path with blanks stands in quotes. */
 export function parseArguments(text: string): Arguments | { readonly problem: string } {
-	const words = [...text.matchAll(/(?:"[^"]*"|'[^']*'|\S)+/g)].map(([word]) =>
+	const args = [...text.matchAll(/(?:"[^"]*"|'[^']*'|\S)+/g)].map(([word]) =>
 		word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"),
 	);
 	let given: Arguments = { project: false, json: false };
-	for (let i = 0; i < words.length; i++) {
-		const [, name = "", inline] = /^(--[a-z-]+)(?:=(.*))?$/s.exec(words[i] ?? "") ?? [];
-		const value = (): string => inline ?? words[++i] ?? "";
-		if (name === "--project" && inline === undefined) given = { ...given, project: true };
-		else if (name === "--json" && inline === undefined) given = { ...given, json: true };
-		else if (name === "--days") {
-			const text = value();
-			const days = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
+	// Not strict, because its errors do not say what was expected.
+	const { tokens } = parseArgs({ args, options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
+	for (const token of tokens) {
+		const { name, value = "", inlineValue } = { name: "", value: "", inlineValue: false, ...token };
+		if ((name === "project" || name === "json") && !inlineValue) given = { ...given, [name]: true };
+		else if (name === "days") {
+			const days = /^\d+(\.\d+)?$/.test(value) ? Number(value) : 0;
 			if (days === 0 || days === Infinity)
-				return { problem: `--days: expected a number above 0, got ${quoted(text)}.` };
+				return { problem: `--days: expected a number above 0, got ${quoted(value)}.` };
 			given = { ...given, days };
-		} else if (name === "--session-dir") {
-			const sessionDir = value();
-			if (sessionDir === "" || sessionDir.startsWith("--"))
-				return { problem: `--session-dir: expected a directory, got ${quoted(sessionDir)}.` };
-			given = { ...given, sessionDir };
+		} else if (name === "session-dir") {
+			if (value === "" || value.startsWith("--"))
+				return { problem: `--session-dir: expected a directory, got ${quoted(value)}.` };
+			given = { ...given, sessionDir: value };
 		} else {
 			const known = "--project, --days <number>, --session-dir <path> or --json";
-			return { problem: `advise: expected ${known}, got ${quoted(words[i] ?? "")}.` };
+			return { problem: `advise: expected ${known}, got ${quoted(args[token.index] ?? "")}.` };
 		}
 	}
 	return given;

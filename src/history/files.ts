@@ -51,30 +51,64 @@ async function sessionDirSetting(file: string): Promise<string | undefined> {
 	}
 }
 
+/** A session file, or a folder that cannot be read. */
+export interface SessionFile {
+	readonly path: string;
+	/** It lies where extensions keep the sessions of subagents. */
+	readonly isSubagents: boolean;
+}
+
+/** Folders in folders that are looked into. */
+const DEEPEST = 8;
+
 /**
  * The session files in a directory and in the folders in it, and those folders that cannot be read; none if there is no
- * such directory. Rejects if it is no directory.
+ * such directory. Pi puts sessions into the directory and the folders in it; what lies deeper, or in a folder named after
+ * a session beside it, is of subagents. Rejects if it is no directory.
  */
-export async function sessionFiles(directory: string): Promise<string[]> {
+export async function sessionFiles(directory: string): Promise<SessionFile[]> {
 	const names = await readdir(directory).catch((error: unknown) => {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
 		throw error;
 	});
-	const inside = await Promise.all(
-		names.map(async (name) => {
-			if (name.endsWith(".jsonl")) return [name];
+	const found = await inFolder(directory, names, names, 0, false);
+	return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** `folders`: the names that are looked into. */
+async function inFolder(
+	folder: string,
+	names: readonly string[],
+	folders: readonly string[],
+	depth: number,
+	isSubagents: boolean,
+): Promise<SessionFile[]> {
+	const files = names.filter(isSessionFile).map((name) => ({ path: join(folder, name), isSubagents }));
+	const inside = folders
+		.filter((name) => !isSessionFile(name) && depth < DEEPEST)
+		.map(async (name): Promise<SessionFile[]> => {
+			const path = join(folder, name);
+			const isTheirs = isSubagents || depth > 0 || names.includes(`${name}.jsonl`);
 			try {
-				const files = await readdir(join(directory, name));
-				return files.filter((file) => file.endsWith(".jsonl")).map((file) => join(name, file));
+				const entries = await readdir(path, { withFileTypes: true });
+				// A link is not followed, so that none leads in a circle; in the directory itself it is.
+				const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+				return await inFolder(
+					path,
+					entries.map((entry) => entry.name),
+					folders,
+					depth + 1,
+					isTheirs,
+				);
 			} catch (error) {
-				return isMissing(error) ? [] : [name];
+				return isMissing(error) ? [] : [{ path, isSubagents: isTheirs }];
 			}
-		}),
-	);
-	return inside
-		.flat()
-		.sort()
-		.map((name) => join(directory, name));
+		});
+	return [...files, ...(await Promise.all(inside)).flat()];
+}
+
+function isSessionFile(name: string): boolean {
+	return name.endsWith(".jsonl");
 }
 
 /** True if the error says that there is no such directory, or that it is none. */

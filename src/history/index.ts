@@ -2,5 +2,6 @@
 export { advise, type Advice, type AdviseOptions, type Sample } from "./advise.ts";
 export type { Asked, Figures, Limits, Percentiles, WhatIf } from "./analysis.ts";
 export { parseArguments, type Arguments } from "./arguments.ts";
+export type { Odds, OddsRow } from "./odds.ts";
 export { render, type RenderOptions, type Role } from "./render.ts";
 export type { Meter } from "./run.ts";

@@ -1,8 +1,11 @@
 /** Writes advice as text, for a terminal of 40 columns or more. */
 import { homedir } from "node:os";
 import { sep } from "node:path";
+import { amount as amountOf } from "../core/amount.ts";
+import { kindOf } from "../core/meters.ts";
 import type { Advice } from "./advise.ts";
 import { ENOUGH, type Percentiles } from "./analysis.ts";
+import { countedFrom, ENOUGH_CAME, type OddsRow } from "./odds.ts";
 import { METERS, type Meter } from "./run.ts";
 
 /** The meaning of a piece of text, to choose its colour. `beyond`: above the present limit. */
@@ -21,24 +24,17 @@ type Row = readonly [cells: readonly string[], role?: Role | undefined];
 const SHORT = 38;
 const LONG = 78;
 
-const NAMES: Readonly<Record<Meter, string>> = {
-	turns: "turns",
-	toolCalls: "tool calls",
-	cost: "cost",
-	tokens: "tokens",
-	time: "time",
-};
-
-/** The unit of a limit, where its number does not show it. */
-const UNITS: Readonly<Partial<Record<Meter, string>>> = { turns: "turn", toolCalls: "call", tokens: "token" };
+/** Turns whose odds are drawn, as far as enough prompts came there. */
+const DRAWN = [1, 2, 5, 10, 15, 25, 40, 60, 100, 200, 500, 1000];
 
 /** The text, without a line feed at its end. */
 export function render(advice: Advice, { width, paint = (_role, text) => text }: RenderOptions): string {
 	const columns = width < LONG ? SHORT : LONG;
 	const sections: [heading: string, lines: string[]][] = [
 		["Your prompts", sampleLines(advice).flatMap((line) => wrap(line, columns))],
-		["Spent per prompt", table(percentileRows(advice, columns), columns, paint)],
+		["Spent per prompt", table(percentileRows(advice), columns, paint)],
 		["Turns per prompt", bars(advice, columns, paint)],
+		["Finished by themselves, by turns", curve(advice, columns, paint)],
 		["What a limit would have done", whatIfLines(advice, columns, paint)],
 		["With and without a person", people(advice).flatMap((line) => wrap(line, columns))],
 		["What the breaker did", breaker(advice).flatMap((line) => wrap(line, columns))],
@@ -50,8 +46,8 @@ export function render(advice: Advice, { width, paint = (_role, text) => text }:
 		.join("\n\n");
 }
 
-function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[] {
-	const { directory, project, days, sessions, copies, brokenLines, unreadable } = sample;
+function sampleLines({ prompts, priced, span, sample, spent, subagents }: Advice): string[] {
+	const { directory, project, days, sessions, copies, running, brokenLines, unreadable } = sample;
 	const what = [
 		project === null ? "" : ` of ${pathText(project)}`,
 		days === null ? "" : ` of the last ${counted(days, "day")}`,
@@ -62,26 +58,33 @@ function sampleLines({ prompts, priced, span, sample, spent }: Advice): string[]
 		...(unreadable > 0 ? [`${counted(unreadable, "file")} without a session`] : []),
 	];
 	const skippedLines = skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : [];
+	const others = [
+		...(running > 0 ? [`Not counted: ${counted(running, "prompt")} that may still be running.`] : []),
+		...(subagents.sessions > 0
+			? [`Counted apart: ${counted(subagents.sessions, "session")} of subagents, ${money(subagents.cost)}.`]
+			: []),
+	];
 	const where = pathText(directory);
-	if (prompts === 0) return [`None${what} in ${where}.`, ...skippedLines];
+	if (prompts === 0) return [`None${what} in ${where}.`, ...others, ...skippedLines];
 	return [
 		`${counted(prompts, "prompt")} in ${counted(sessions, "session")}${what}${dates}.`,
 		`Read in ${where}.`,
-		`Priced: ${count(priced)} of ${count(prompts)}, ${money(spent.cost)} in all.`,
+		`Priced: ${priced} of ${prompts}, ${money(spent.cost)} in all.`,
 		...(spent.besides > 0 ? [`Besides these, extensions spent ${money(spent.besides)}.`] : []),
 		...(copies > 0
 			? [`${counted(copies, "copy", "copies")} of prompts in forks and copied files not counted again.`]
 			: []),
+		...others,
 		...skippedLines,
 	];
 }
 
-function percentileRows({ meters }: Advice, columns: number): Row[] {
-	const shown = (["p50", "p90", "p95", "p99", "max"] as const).slice(0, columns === LONG ? 5 : 4);
+function percentileRows({ meters }: Advice): Row[] {
+	const shown = ["p50", "p90", "p95", "p99", "max"] as const;
 	const rows = METERS.flatMap((meter): Row[] => {
 		const of = meters[meter];
 		const show = (value: number | null): string => (value === null ? "–" : amount(meter, value));
-		return of ? [[[NAMES[meter], ...shown.map((name) => show(of[name]))]]] : [];
+		return of ? [[[kindOf(meter).one ? kindOf(meter).many : meter, ...shown.map((name) => show(of[name]))]]] : [];
 	});
 	return [[["", ...shown], "muted"], ...rows];
 }
@@ -90,13 +93,33 @@ function bars({ histogram, whatIf }: Advice, columns: number, paint: Paint): str
 	const limit = whatIf.find(({ meter, is }) => meter === "turns" && is === "present")?.limit ?? Infinity;
 	const shown = histogram.slice(0, histogram.findLastIndex(({ prompts }) => prompts > 0) + 1);
 	const most = Math.max(...shown.map(({ prompts }) => prompts));
-	const [left, right] = [7, count(most).length];
+	const [left, right] = [7, String(most).length];
 	return shown.map(({ from, to, prompts }) => {
 		const label = to === null ? `${from}+` : from === to ? `${from}` : `${from}–${to}`;
 		const length = Math.ceil((prompts / most) * (columns - left - right - 2));
 		const bar = paint(from > limit ? "beyond" : "bar", "█".repeat(length));
-		return `${label.padStart(left)} ${bar}${length > 0 ? " " : ""}${count(prompts)}`;
+		return `${label.padStart(left)} ${bar}${length > 0 ? " " : ""}${prompts}`;
 	});
+}
+
+/** One bar a step: how many of the prompts that came there finished by themselves, and what these still took. */
+function curve({ odds }: Advice, columns: number, paint: Paint): string[] {
+	const rows = odds.rows.turns.filter(({ at, came }) => DRAWN.includes(at) && came >= ENOUGH_CAME);
+	const left = 7;
+	const texts = rows.map((row) => rightOfBar(row, columns));
+	const room = columns - left - 2 - Math.max(0, ...texts.map((text) => text.length));
+	return rows.map(({ at, came, finished }, i) => {
+		const bar = paint("bar", "█".repeat(Math.ceil((finished / came) * room)));
+		return `${String(at).padStart(left)} ${bar}${finished > 0 ? " " : ""}${texts[i] ?? ""}`;
+	});
+}
+
+function rightOfBar({ came, finished, moreTurns, moreCost }: OddsRow, columns: number): string {
+	const share = `${percent(finished, came)} of ${came}`;
+	if (finished === 0) return share;
+	if (columns === SHORT) return `${share}, +${moreTurns}`;
+	const cost = moreCost === null ? "" : ` (${money(moreCost)})`;
+	return `${share}, half within ${counted(moreTurns, "more turn")}${cost}`;
 }
 
 function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint): string[] {
@@ -107,9 +130,9 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 		: { present: "*", suggested: "+", other: "" };
 	const rows = whatIf.map(({ meter, limit, is, asked, prompts, finished, beyond }): Row => {
 		const share = asked === 0 ? "–" : percent(finished, asked);
-		const spent = priced > 0 ? money(beyond.cost) : short(beyond.turns) + (long ? " turns" : "");
+		const spent = priced > 0 ? money(beyond.cost) : `${beyond.turns}${long ? " turns" : ""}`;
 		const cells = long
-			? [`${count(asked)} of ${count(prompts)} (${percent(asked, prompts)})`, share, spent]
+			? [`${asked} of ${prompts} (${percent(asked, prompts)})`, share, spent]
 			: [`${asked}/${prompts}`, share.replace(" ", ""), spent];
 		return [[named(meter, limit) + notes[is], ...cells], is === "other" ? undefined : is];
 	});
@@ -127,12 +150,12 @@ function people({ people: { attended, headless, unknown } }: Advice): string[] {
 	return [...line("With a person", attended), ...line("Without one", headless), ...line("Not known", unknown)];
 }
 
-function breaker({ asked: { outcomes, yes, no, unanswered } }: Advice): string[] {
-	const kinds = Object.entries(outcomes).map(([kind, runs]) => `${count(runs)} ${kind.replaceAll("_", " ")}`);
+function breaker({ asked: { outcomes, yes, no, finalPass, unanswered } }: Advice): string[] {
+	const kinds = Object.entries(outcomes).map(([kind, runs]) => `${runs} ${kind.replaceAll("_", " ")}`);
 	if (kinds.length === 0) return ["No limit has acted in these sessions."];
-	const answers = `${count(yes)} yes, ${count(no)} no, ${count(unanswered)} without an answer`;
+	const answers = `${yes} yes, ${no} no, ${finalPass} for a last answer, ${unanswered} without an answer`;
 	return [
-		`It asked ${counted(yes + no + unanswered, "time")}: ${answers}.`,
+		`It asked ${counted(yes + no + finalPass + unanswered, "time")}: ${answers}.`,
 		`Runs in which a limit acted: ${kinds.join(", ")}.`,
 	];
 }
@@ -140,13 +163,12 @@ function breaker({ asked: { outcomes, yes, no, unanswered } }: Advice): string[]
 function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 	if (!suggestion) return [`None: ${counted(prompts, "prompt")}, and at least ${ENOUGH.suggestion} are needed.`];
 	const { turns, cost, time } = suggestion;
-	const missing =
-		cost === null ? [`No cost: ${count(priced)} priced, and at least ${ENOUGH.suggestion} are needed.`] : [];
+	const missing = cost === null ? [`No cost: ${priced} priced, and at least ${ENOUGH.suggestion} are needed.`] : [];
 	return [
 		"95 of 100 of your prompts stay within these, each rounded up:",
 		`  /turn-limit ${turns}`,
 		...(cost === null ? [] : [`  /turn-limit cost ${cost.toFixed(2)}`]),
-		...(time === null ? [] : [`  /turn-limit time ${time / 60}m`]),
+		...(time === null ? [] : [`  /turn-limit time ${amount("time", time)}`]),
 		"Then, to keep what you have set for every session:",
 		"  /turn-limit save",
 		...missing,
@@ -155,10 +177,17 @@ function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 
 type Paint = NonNullable<RenderOptions["paint"]>;
 
-/** The first column to the left, the others to the right. */
+/** The first column to the left, the others to the right; the last ones are left out if they do not fit. */
 function table(rows: readonly Row[], columns: number, paint: Paint): string[] {
 	const widths = (rows[0]?.[0] ?? []).map((_, i) => Math.max(...rows.map(([cells]) => cells[i]?.length ?? 0)));
 	const gap = " ".repeat(columns === LONG ? 2 : 1);
+	const width = widths.reduce((all, one) => all + gap.length + one, -gap.length);
+	if (width > columns)
+		return table(
+			rows.map(([cells, role]) => [cells.slice(0, -1), role] as const),
+			columns,
+			paint,
+		);
 	return rows.map(([cells, role]) => {
 		const line = cells
 			.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
@@ -185,44 +214,25 @@ function pathText(path: string): string {
 	return short.replaceAll(/\p{Cc}+/gu, " ");
 }
 
+/** `12`, `$2.50`, `5m30s`, `500k`. */
 function amount(meter: Meter, value: number): string {
-	if (meter === "cost") return money(value);
-	return meter === "time" ? clock(value) : short(value);
+	return kindOf(meter).unit.show(countedFrom(meter, value));
 }
 
+/** `12 turns`, `$2.50`. */
 function named(meter: Meter, limit: number): string {
-	const unit = UNITS[meter];
-	return amount(meter, limit) + (unit ? ` ${unit}${limit === 1 ? "" : "s"}` : "");
+	return amountOf(meter, countedFrom(meter, limit));
 }
 
 function money(dollars: number): string {
-	if (dollars > 0 && dollars < 0.005) return "<$0.01";
-	return dollars < 99.995 ? `$${dollars.toFixed(2)}` : `$${short(Math.round(dollars))}`;
-}
-
-function clock(seconds: number): string {
-	const all = Math.round(seconds);
-	const [hours, minutes, rest] = [Math.floor(all / 3600), Math.floor((all % 3600) / 60), all % 60];
-	if (hours > 0) return `${hours}h${minutes > 0 && hours < 100 ? `${minutes}m` : ""}`;
-	return minutes > 0 ? `${minutes}m${rest > 0 ? `${rest}s` : ""}` : `${rest}s`;
-}
-
-/** `950`, `12.3k`, `1.5M`. */
-function short(value: number): string {
-	if (value < 10_000) return count(value);
-	const [unit, name] = value < 999_500 ? [1e3, "k"] : [1e6, "M"];
-	return `${(value / unit).toFixed(value < 100 * unit ? 1 : 0)}${name}`;
-}
-
-function count(value: number): string {
-	return value.toLocaleString("en-US");
+	return amount("cost", dollars);
 }
 
 function counted(value: number, one: string, many = `${one}s`): string {
-	return `${count(value)} ${value === 1 ? one : many}`;
+	return `${value} ${value === 1 ? one : many}`;
 }
 
 function percent(part: number, all: number): string {
 	const share = (100 * part) / all;
-	return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
+	return share > 0 && share < 1 ? "<1 %" : `${Math.round(share)} %`;
 }

@@ -1,27 +1,32 @@
 /** One run as its session tells of it. */
+import type { OutcomeKind } from "../core/outcome.ts";
+import type { RunMeterId } from "../core/meters.ts";
 
 /**
  * Counted are:
  *
- * - `turns`: model responses. Not counted: the repetition of a failed request, a request without any answer.
+ * - `turns`: model responses, and requests that were aborted before any text. Not counted: the repetition of a failed
+ *   request, a request without any answer.
  * - `toolCalls`: calls that the model asked for, and nested ones as far as pi stores them.
  * - `cost`: as pi stores it, tools, compactions and branch summaries included.
  * - `tokens`: fresh ones, which are input, output and cache writes.
  * - `time`: in which the model answered or tools ran. Not counted: everything in between, as a question at the limit.
  */
-export const METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const;
+export const METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const satisfies readonly RunMeterId[];
 
 export type Meter = (typeof METERS)[number];
 
-/** Spent between one turn's start and the next, in US dollars and milliseconds. */
+/** Spent between one turn's start and the next, as the core counts it: millionths of a dollar, milliseconds. */
 export type Step = Record<Meter, number>;
 
 /** A record of `turn-limit-outcome`, as far as it can be read. */
 export interface OutcomeRecord {
-	readonly kind: string;
+	readonly kind: OutcomeKind;
 	readonly continuations: number;
 	/** Whether a question without a yes was answered with no. */
 	readonly answered: boolean;
+	/** Whether somebody was asked and the run then ended in a final pass. */
+	readonly finalPass: boolean;
 }
 
 /** Everything from a person's prompt to the next: steering and queued messages, retries and compactions included. */
@@ -37,8 +42,12 @@ export interface Run {
 	readonly outcomes: OutcomeRecord[];
 	/** The number of the file's entries that belong to it. */
 	entries: number;
+	/** The time at which its last message was stored. */
+	until: number;
 	/** The last answer called no tool, was neither interrupted nor a failure, and no limit had asked for it. */
 	finished: boolean;
+	/** Another request is due: its last message is a tool result, or an answer that calls tools. */
+	open: boolean;
 	/** True if somebody could be asked; undefined if the session does not say. */
 	attended: boolean | undefined;
 }

@@ -20,6 +20,8 @@ export type Settings = Readonly<Record<LimitKey, Max>> & {
 	readonly partialNote: boolean;
 	/** The terminal's bell rings when a question opens. */
 	readonly bell: boolean;
+	/** The question says what became of the person's own prompts that came this far. */
+	readonly odds: boolean;
 	/** Tools whose calls may repeat. */
 	readonly repeatsExcept: readonly string[];
 };
@@ -191,6 +193,11 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 		"The partial answer of a subagent ends with a line that says so. Switch it off for subagents that answer in JSON.",
 	),
 	bell: toggle("Bell", "PI_TURN_LIMIT_BELL", "The terminal's bell rings once when a question opens."),
+	odds: toggle(
+		"Odds",
+		"PI_TURN_LIMIT_ODDS",
+		"The question says what became of your own prompts that came this far. A table of figures is made from your sessions.",
+	),
 	repeatsExcept: {
 		read: (value) => {
 			const isNames = Array.isArray(value) && value.every((name) => typeof name === "string" && name.trim() !== "");
@@ -232,6 +239,7 @@ export function defaults(attended: boolean, embedded = false): Settings {
 		wrapUpMessage: "",
 		partialNote: true,
 		bell: true,
+		odds: true,
 		repeatsExcept: [],
 	} as const;
 	return { ...maxima, policy: "abort", grace, ...rest };

@@ -228,7 +228,10 @@ export class Followed {
 			this.exits.push(code);
 			throw new Error("The process ends.");
 		});
-		const write = t.mock.method(fs, "writeSync", (_fd: number, text: string) => (this.stdout += text).length);
+		const { writeSync } = fs;
+		const write = t.mock.method(fs, "writeSync", (fd: number, text: string, ...more: []) =>
+			fd === 1 ? (this.stdout += text).length : writeSync(fd, text, ...more),
+		);
 		syncBuiltinESMExports();
 		t.after(() => {
 			write.mock.restore();

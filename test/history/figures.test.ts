@@ -62,16 +62,17 @@ describe("a suggestion", () => {
 
 	test("needs 40 prompts, and for cost 40 priced ones", () => {
 		assert.equal(of(runs(39)), null);
-		assert.deepEqual(of(runs(40)), { turns: 5, cost: 0.1, time: 300 });
-		assert.deepEqual(of([...runs(39), run(1, { cost: 0 })]), { turns: 5, cost: null, time: 300 });
+		assert.deepEqual(of(runs(40)), { turns: 5, cost: 0.1, time: 10 });
+		assert.deepEqual(of([...runs(39), run(1, { cost: 0 })]), { turns: 5, cost: null, time: 10 });
 	});
 
-	test("is p95 rounded up: turns to a multiple of 5, time of 5 minutes", () => {
+	test("is p95 rounded up: turns to a multiple of 5, time of 5 seconds, a minute above one, 5 minutes above ten", () => {
 		for (const [turns, time, limit, seconds] of [
-			...[[5, 299_999, 5, 300] as const, [5, 300_000, 5, 300] as const, [6, 300_001, 10, 600] as const],
-			[19, 24.7 * 60_000, 20, 1500] as const,
+			...[[5, 2_000, 5, 5] as const, [5, 5_005, 5, 10] as const, [5, 60_000, 5, 60] as const],
+			...[[5, 61_000, 5, 120] as const, [5, 299_995, 5, 300] as const, [6, 300_006, 10, 360] as const],
+			...[[5, 600_000, 5, 600] as const, [6, 600_006, 10, 900] as const, [19, 24.7 * 60_000, 20, 1500] as const],
 		]) {
-			const all = runs(40, () => turns, { time: time / turns });
+			const all = runs(40, () => turns, { time: Math.round(time / turns) });
 			assert.deepEqual(of(all), { turns: limit, cost: turns === 19 ? 0.2 : 0.1, time: seconds }, `${turns} turns`);
 		}
 	});

@@ -112,11 +112,41 @@ describe("one prompt", () => {
 		assert.deepEqual([await seconds(300), await seconds(730)], [300 * 86_400 + 12, 10]);
 	});
 
-	test("does not count the message that pi writes for a request it never made", async (t) => {
-		for (const stopReason of ["aborted", "error"]) {
-			const story = new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason, text: "", cost: 0 });
-			assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 1);
+	test("does not count a request that failed without an answer, nor one that pi never made because a tool was interrupted", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		story.answer({ stopReason: "error", text: "", cost: 0 });
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 1);
+	});
+
+	test("counts a request that was aborted before any text: a limit would have asked before it", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		story.answer({ stopReason: "aborted", text: "", cost: 0 });
+		const { meters, whatIf } = await read(t, { "a.jsonl": story.lines() }, { limits: { turns: 1 } });
+		const asked = whatIf.find(({ is }) => is === "present");
+		assert.deepEqual([meters.turns?.max, asked?.asked, asked?.finished], [2, 1, 0]);
+	});
+
+	test("does not count the turn that a limit refused, told by our reason or by what the breaker recorded", async (t) => {
+		const refused = (): Story =>
+			new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason: "aborted", text: "", cost: 0.25 });
+		const byReason = refused();
+		Object.assign(byReason.entries.at(-1)?.["message"] as object, { errorMessage: "pi-turn-limit: stopped" });
+		for (const kind of ["declined", "exhausted", "synthesized"]) {
+			const byRecord = refused().outcome({ kind, continuations: 0, meter: "turns", limit: 1 });
+			for (const story of [byReason, byRecord]) {
+				const { meters, spent } = await read(t, { "a.jsonl": story.lines() });
+				assert.deepEqual([meters.turns?.max, spent.cost], [1, 0.26]);
+			}
 		}
+		const interrupted = refused().outcome({ kind: "interrupted", continuations: 1 });
+		assert.equal((await read(t, { "a.jsonl": interrupted.lines() })).meters.turns?.max, 2);
+	});
+
+	test("counts a failed request and its repetition, aborted before any text, as one turn, also if a limit then ended the run", async (t) => {
+		const story = new Story().prompt().turns(1).answer({ calls: 1 }).result();
+		story.answer({ stopReason: "error", text: "Let me" }).answer({ stopReason: "aborted", text: "" });
+		story.outcome({ kind: "declined", continuations: 0 });
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 3);
 	});
 
 	test("without any answer is none", async (t) => {
@@ -482,9 +512,20 @@ test("what the breaker asked and what was answered is read from its entries, onc
 		.prompt()
 		.turns(3)
 		.outcome({ ...spent, kind: "wrapped_up", continuations: 0 });
+	for (const kind of ["synthesized", "exhausted", "failed"])
+		for (const more of [{ attended: true }, { attended: false }, { attended: true, meter: "budgetCost" }])
+			story
+				.prompt()
+				.turns(3)
+				.outcome({ ...spent, kind, continuations: 0, ...more });
+	story.prompt().outcome({ ...spent, turns: 0, kind: "exhausted", continuations: 0, attended: true });
 	story.entry({ type: "custom", customType: "turn-limit", data: { version: 1, values: {} } });
 	const { asked } = await read(t, { "a.jsonl": story.lines(), "b.jsonl": story.fork("b").lines() });
-	assert.deepEqual(asked, { outcomes: { completed: 1, declined: 2, wrapped_up: 1 }, yes: 3, no: 1, unanswered: 1 });
+	const stopped = { synthesized: 3, exhausted: 4, failed: 3 };
+	assert.deepEqual(asked, {
+		...{ outcomes: { completed: 1, declined: 2, wrapped_up: 1, ...stopped } },
+		...{ yes: 3, no: 1, finalPass: 3, unanswered: 1 },
+	});
 });
 
 test("a run that a limit ended did not finish by itself, even if an answer is its last message", async (t) => {
@@ -511,7 +552,9 @@ test("figures that nobody can spend, and continuations that are none, count as n
 
 test("an entry of our name with a kind that is not ours is ignored", async (t) => {
 	const story = new Story().prompt().answer().outcome({ kind: "\x1b[2J", continuations: 1 }).outcome({ kind: {} });
-	assert.deepEqual((await read(t, { "a.jsonl": story.lines() })).asked, { outcomes: {}, yes: 0, no: 0, unanswered: 0 });
+	assert.deepEqual((await read(t, { "a.jsonl": story.lines() })).asked, {
+		...{ outcomes: {}, yes: 0, no: 0, finalPass: 0, unanswered: 0 },
+	});
 });
 
 test("prompts without a time of which a date can be made are counted and can be shown", async (t) => {
@@ -530,6 +573,115 @@ test("what an extension spent before the first prompt stands besides the prompts
 	const files = { "a.jsonl": story.lines(), "b.jsonl": story.fork("b").lines() };
 	const { prompts, spent, sample } = await read(t, files);
 	assert.deepEqual([prompts, spent.cost, spent.besides, sample.copies], [1, 0.01, 0.02, 1]);
+});
+
+describe("sessions of subagents are counted apart", () => {
+	const parent = (): Story => new Story("parent").prompt("delegate").answer({ calls: 1 });
+	const child = (at: number, directory: string, name = "child"): Story =>
+		new Story(name, { at, parent: join(directory, "parent.jsonl") }).prompt(name).turns(2);
+	/** Advice from a directory whose files may name their own place. */
+	const readAt = (t: Scope, files: (directory: string) => Record<string, string[]>): Promise<Advice> => {
+		const directory = folder(t, {});
+		for (const [name, lines] of Object.entries(files(directory))) {
+			mkdirSync(join(directory, name, ".."), { recursive: true });
+			appendFileSync(join(directory, name), lines.map((line) => `${line}\n`).join(""));
+		}
+		return advise({ sessionDir: directory, env: {} });
+	};
+
+	test("where they lie beside the session of an agent that was working when they were made", async (t) => {
+		const { prompts, subagents, spent, odds } = await readAt(t, (directory) => {
+			const story = parent();
+			const { clock } = story;
+			const files = [1, 2].map((n) => [`child${n}.jsonl`, child(clock, directory, `c${n}`).lines()] as const);
+			return { "parent.jsonl": story.result().answer().lines(), ...Object.fromEntries(files) };
+		});
+		assert.deepEqual([prompts, odds.prompts, spent.cost], [1, 1, 0.02]);
+		assert.deepEqual(subagents, { sessions: 2, turns: 4, cost: 0.04 });
+	});
+
+	test("where they lie deeper than pi puts any, or in a folder named after a session", async (t) => {
+		const lines = (name: string): string[] => new Story(name).prompt(name).turns(2).lines();
+		const { prompts, subagents, sample } = await readAt(t, () => ({
+			"--p--/a.jsonl": lines("a"),
+			"--p--/a/run/x/session.jsonl": lines("b"),
+			"--p--/other/c.jsonl": lines("c"),
+			"d.jsonl": lines("d"),
+			"d/e.jsonl": lines("e"),
+			[`${"x/".repeat(8)}f.jsonl`]: lines("f"),
+			[`${"y/".repeat(9)}g.jsonl`]: lines("g"),
+		}));
+		assert.deepEqual([prompts, subagents.sessions, sample.files], [2, 4, 6]);
+	});
+
+	test("but neither a fork, nor a session that a person began from another while that was idle", async (t) => {
+		const { prompts, subagents } = await readAt(t, (directory) => {
+			const story = parent().result().answer();
+			const fork = story.fork("fork").prompt("in the fork").answer();
+			Object.assign(fork.header, { parentSession: join(directory, "parent.jsonl") });
+			return {
+				"parent.jsonl": story.lines(),
+				"fork.jsonl": fork.lines(),
+				"handed-over.jsonl": child(story.clock + 1, directory).lines(),
+			};
+		});
+		assert.deepEqual([prompts, subagents.sessions], [3, 0]);
+	});
+
+	test("and those whose parent is gone", async (t) => {
+		const { prompts, subagents } = await readAt(t, (directory) => ({ "a.jsonl": child(START, directory).lines() }));
+		assert.deepEqual([prompts, subagents], [0, { sessions: 1, turns: 2, cost: 0.02 }]);
+		assert.match(
+			render(await readAt(t, (directory) => ({ "a.jsonl": child(START, directory).lines() })), { width: 80 }),
+			/^Counted apart: 1 session of subagents, \$0\.02\.$/m,
+		);
+	});
+
+	test("a link to a folder is followed once, and a circle of links is none", async (t) => {
+		const directory = folder(t, { "--p--/a.jsonl": new Story("a").prompt().answer().lines() });
+		symlinkSync("..", join(directory, "--p--/up"));
+		symlinkSync("--p--", join(directory, "--q--"));
+		const { prompts, sample } = await advise({ sessionDir: directory, env: {} });
+		assert.deepEqual([prompts, sample.copies], [1, 1]);
+	});
+});
+
+describe("a prompt that may still be running", () => {
+	const open = (): Story => new Story().prompt().turns(2).prompt().answer({ calls: 1 });
+	const counts = async (t: Scope, story: Story, now: number): Promise<unknown[]> => {
+		const { prompts, sample } = await read(t, { "a.jsonl": story.lines() }, { now });
+		return [prompts, sample.running];
+	};
+
+	test("is not counted for a day after its last message", async (t) => {
+		for (const story of [open(), open().result()]) {
+			assert.deepEqual(await counts(t, story, story.clock + DAY - 1), [1, 1]);
+			assert.deepEqual(await counts(t, story, story.clock + DAY), [2, 0]);
+		}
+		const story = open();
+		const advice = await read(t, { "a.jsonl": story.lines() }, { now: story.clock });
+		assert.match(render(advice, { width: 80 }), /^Not counted: 1 prompt that may still be running\.$/m);
+	});
+
+	test("is one that has ended if it was answered, interrupted or stopped, or if another prompt followed", async (t) => {
+		for (const story of [
+			open().result().answer(),
+			open().result().answer({ stopReason: "aborted" }),
+			open().result().failure(),
+			open().result().outcome({ kind: "exhausted", continuations: 0 }),
+		])
+			assert.deepEqual(await counts(t, story, story.clock), [2, 0]);
+		const followed = open().result().prompt().answer();
+		assert.deepEqual(await counts(t, followed, followed.clock), [3, 0]);
+	});
+
+	test("counts by the copy that has more of it", async (t) => {
+		const story = open().result();
+		const cut = story.lines();
+		const files = { "a.jsonl": cut, "b.jsonl": story.answer().lines() };
+		const { prompts, sample } = await read(t, files, { now: story.clock });
+		assert.deepEqual([prompts, sample.running], [2, 0]);
+	});
 });
 
 test("progress is told before the first file and after each", async (t) => {

@@ -154,7 +154,7 @@ test("what the breaker did stands in the sessions: a stop in a script, a yes and
 	await rpc.close();
 	const { asked, whatIf, people } = await adviceOn(pi, { limits: { turns: 3 } });
 	assert.deepEqual([people.headless?.max, people.attended?.max, people.unknown], [3, 6, null]);
-	assert.deepEqual(asked, { outcomes: { exhausted: 1, declined: 1 }, yes: 1, no: 1, unanswered: 0 });
+	assert.deepEqual(asked, { outcomes: { exhausted: 1, declined: 1 }, yes: 1, no: 1, finalPass: 0, unanswered: 0 });
 	assert.deepEqual(await promptsByTurns(pi), { 3: 1, 6: 1 });
 	assert.equal(whatIf.find(({ is }) => is === "present")?.beyond.turns, 3);
 });
@@ -167,7 +167,7 @@ test("runs that a limit of 0 ended before their first turn are no prompts, but s
 	await rpc.close();
 	const { prompts, asked } = await adviceOn(pi);
 	assert.equal(prompts, 0);
-	assert.deepEqual(asked, { outcomes: { exhausted: 1, declined: 1 }, yes: 0, no: 1, unanswered: 0 });
+	assert.deepEqual(asked, { outcomes: { exhausted: 1, declined: 1 }, yes: 0, no: 1, finalPass: 0, unanswered: 0 });
 });
 
 test("in the terminal: a message typed into a running agent is steering, one after it a prompt", async (t) => {

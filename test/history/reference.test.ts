@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { advise, type Advice, type Limits, type Meter } from "../../src/history/index.ts";
+import { advise, type Advice, type Limits, type Meter, type OddsRow } from "../../src/history/index.ts";
 import type { Scope } from "../harness/wait.ts";
 import { check } from "../spec/check.ts";
-import { reference } from "./reference.ts";
+import { odds, reference } from "./reference.ts";
 import { folder, Story } from "./story.ts";
 
 const cents = fc.integer({ min: 0, max: 300 }).map((n) => n / 100);
@@ -143,10 +143,14 @@ async function agree(t: Scope, sessions: readonly Session[], limits: Limits): Pr
 		.sort()
 		.map((name) => readFileSync(join(sessionDir, name), "utf8"));
 	const expected = reference(texts, limits) as { values: Record<Meter, number[]> };
-	assert.deepEqual(compared(await advise({ sessionDir, limits }), expected.values, limits), expected);
+	const advice = await advise({ sessionDir, limits });
+	assert.deepEqual(compared(advice, expected.values, limits), expected);
+	for (const [meter, rows] of Object.entries(advice.odds.rows) as [Meter, OddsRow[]][]) {
+		for (const row of rows) assert.deepEqual(row, odds(texts, meter, row.at), meter);
+	}
 }
 
-test("advise finds what a slow reading with pi's own parser finds, whatever is in the files", async (t) => {
+test("advise, and the table of odds, find what a slow reading with pi's own parser finds, whatever is in the files", async (t) => {
 	const limits = fc.record({
 		...{ turns: fc.integer({ min: 0, max: 6 }), toolCalls: fc.integer({ min: 0, max: 6 }), cost: cents },
 		...{ tokens: fc.integer({ min: 0, max: 2000 }), time: fc.integer({ min: 0, max: 40 }) },

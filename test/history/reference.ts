@@ -82,13 +82,22 @@ function promptsOf(text: string): Prompt[] {
 	const stepsOf = (own: Entry[]): Prompt["steps"] => {
 		const steps: Prompt["steps"] = [{ turns: 0, toolCalls: 0, cost: 0, tokens: 0, time: 0 }];
 		let retry = false;
+		let emptied = false;
 		for (const entry of own) {
 			const { message } = entry;
 			const stored = Date.parse(entry.timestamp);
 			const failed = message?.stopReason === "error" || message?.stopReason === "aborted";
-			if (message?.role === "assistant" && !(failed && message.content.length === 0)) {
+			const empty = message?.role === "assistant" && message.content.length === 0;
+			if (message?.role === "assistant") emptied = false;
+			if (message?.role === "assistant" && !(message.stopReason === "error" && empty)) {
+				emptied = empty && message.stopReason === "aborted" && !retry;
 				if (!retry) steps.push({ turns: 1, toolCalls: 0, cost: 0, tokens: 0, time: 0 });
 				retry = message.stopReason === "error";
+			}
+			if (emptied && STOPPED.includes(entry.data?.kind ?? "")) {
+				const [none] = steps.splice(-1);
+				for (const meter of ["toolCalls", "cost", "tokens", "time"] as const) steps.at(-1)![meter] += none![meter];
+				emptied = false;
 			}
 			if (entry.type === "custom_message" || ["user", "custom", "bashExecution"].includes(message?.role ?? ""))
 				retry = false;
@@ -139,14 +148,58 @@ const sum = (steps: Prompt["steps"], meter: Meter): number =>
 
 /** The figures that both sides can give, from the texts of all files in the order of their names. */
 export function reference(texts: readonly string[], limits: Limits): object {
+	const prompts = everyPrompt(texts);
+	const answered = prompts.filter(({ steps }) => steps.length > 1);
+	return figures(prompts, answered, limits);
+}
+
+/** The prompts that a limit would have asked about, as a row of the table of odds says it. */
+export function odds(texts: readonly string[], meter: Meter, at: number): object {
+	const prompts = everyPrompt(texts).filter(({ steps }) => steps.length > 1);
+	const came = held(prompts, meter, at);
+	const finished = came.filter((one) => one.finished);
+	const priced = finished.filter(({ steps }) => sum(steps, "cost") > 0);
+	const half = (values: number[]): number =>
+		values.sort((a, b) => a - b).find((value) => 2 * values.filter((v) => v <= value).length >= values.length) ?? 0;
+	const cost = half(priced.map(({ beyond }) => sum(beyond, "cost")));
+	return {
+		...{ at, came: came.length, finished: finished.length },
+		moreTurns: half(finished.map(({ beyond }) => sum(beyond, "turns"))),
+		moreCost: priced.length > 0 && priced.length >= finished.length / 2 ? Number(cost.toPrecision(3)) : null,
+	};
+}
+
+interface Held {
+	finished: boolean;
+	steps: Prompt["steps"];
+	beyond: Prompt["steps"];
+}
+
+function held(prompts: readonly Prompt[], meter: Meter, limit: number): Held[] {
+	return prompts
+		.filter(({ steps }) => meter !== "cost" || sum(steps, "cost") > 0)
+		.flatMap(({ steps, finished }) => {
+			for (let turn = 1; turn < steps.length; turn++) {
+				const used = sum(steps.slice(0, turn), meter);
+				const then = sum(steps.slice(0, turn + 1), meter);
+				if (meter === "toolCalls" && then > limit) return [{ finished, steps, beyond: steps.slice(turn + 1) }];
+				if (meter !== "toolCalls" && used >= limit) return [{ finished, steps, beyond: steps.slice(turn) }];
+			}
+			return [];
+		});
+}
+
+function everyPrompt(texts: readonly string[]): Prompt[] {
 	const found = texts.flatMap(promptsOf);
 	const names = [...new Set(found.map(({ name }) => name))];
-	const all = names.map((name) => {
+	return names.map((name) => {
 		const copies = found.filter((prompt) => prompt.name === name);
 		const most = Math.max(...copies.map(({ entries }) => entries.length));
 		return copies.find(({ entries }) => entries.length === most)!;
 	});
-	const prompts = all.filter(({ steps }) => steps.length > 1);
+}
+
+function figures(all: readonly Prompt[], prompts: readonly Prompt[], limits: Limits): object {
 	const values = (meter: Meter): number[] => prompts.map(({ steps }) => sum(steps, meter)).sort((a, b) => a - b);
 	const outcomes = all.flatMap(({ entries }) =>
 		entries.filter(({ customType }) => customType === "turn-limit-outcome"),
@@ -162,19 +215,9 @@ export function reference(texts: readonly string[], limits: Limits): object {
 		yes: outcomes.reduce((all, { data }) => all + (data?.continuations ?? 0), 0),
 		outcomes: outcomes.length,
 		asked: Object.entries(limits).map(([meter, limit]) => {
-			const held = prompts
-				.filter(({ steps }) => meter !== "cost" || sum(steps, "cost") > 0)
-				.flatMap(({ steps, finished }) => {
-					for (let turn = 1; turn < steps.length; turn++) {
-						const used = sum(steps.slice(0, turn), meter as Meter);
-						const then = sum(steps.slice(0, turn + 1), meter as Meter);
-						if (meter === "toolCalls" && then > limit) return [{ finished, beyond: steps.slice(turn + 1) }];
-						if (meter !== "toolCalls" && used >= limit) return [{ finished, beyond: steps.slice(turn) }];
-					}
-					return [];
-				});
-			const beyond = round(held.reduce((all, { beyond }) => all + sum(beyond, "cost"), 0));
-			return { meter, limit, asked: held.length, finished: held.filter(({ finished }) => finished).length, beyond };
+			const stops = held(prompts, meter as Meter, limit);
+			const beyond = round(stops.reduce((all, { beyond }) => all + sum(beyond, "cost"), 0));
+			return { meter, limit, asked: stops.length, finished: stops.filter(({ finished }) => finished).length, beyond };
 		}),
 	};
 }

@@ -28,7 +28,7 @@ Spent per prompt
 turns           3     10     16     51    162
 tool calls      3     10     16     51    162
 cost        $0.12  $0.40  $0.60  $1.60  $2.92
-tokens      5,700  19.0k  30.4k  96.9k   308k
+tokens       5.7k    19k  30.4k  96.9k   308k
 time          39s  2m10s  3m28s  11m3s  35m6s
 
 Turns per prompt
@@ -43,20 +43,27 @@ Turns per prompt
  61–100 █ 1
    101+ █ 1
 
+Finished by themselves, by turns
+      1 ████████████████████████████████ 99 % of 240, half within 2 more turns
+      2 ████████████████████████████████ 99 % of 164, half within 2 more turns
+      5 ███████████████████████████████ 96 % of 55, half within 4 more turns
+     10 ██████████████████████████████ 91 % of 22, half within 6 more turns
+     15 ████████████████████████████ 85 % of 13, half within 11 more turns
+
 What a limit would have done
-limit                          asked in  finished anyway  spent beyond
-10 turns              22 of 240 (9.2 %)             91 %         $6.24
-15 turns              13 of 240 (5.4 %)             85 %         $4.44
-20 turns (suggested)   9 of 240 (3.8 %)             78 %         $3.40
-25 turns (now)         7 of 240 (2.9 %)             86 %         $2.68
-40 turns               3 of 240 (1.3 %)            100 %         $1.32
-60 turns               2 of 240 (0.8 %)            100 %         $0.52
-$0.60 (suggested)      6 of 120 (5.0 %)             67 %         $4.44
-$1.00                  3 of 120 (2.5 %)             67 %         $2.68
-$5.00                    0 of 120 (0 %)                –         $0.00
-5m (suggested)         7 of 240 (2.9 %)             86 %         $2.80
-10m                    3 of 240 (1.3 %)            100 %         $1.04
-30m                    1 of 240 (0.4 %)            100 %         $0.00
+limit                        asked in  finished anyway  spent beyond
+10 turns              22 of 240 (9 %)             91 %         $6.24
+15 turns              13 of 240 (5 %)             85 %         $4.44
+20 turns (suggested)   9 of 240 (4 %)             78 %         $3.40
+25 turns (now)         7 of 240 (3 %)             86 %         $2.68
+40 turns               3 of 240 (1 %)            100 %         $1.32
+60 turns              2 of 240 (<1 %)            100 %         $0.52
+$0.60 (suggested)      6 of 120 (5 %)             67 %         $4.44
+$1.00                  3 of 120 (3 %)             67 %         $2.68
+$5.00                  0 of 120 (0 %)                –         $0.00
+4m (suggested)         9 of 240 (4 %)             78 %         $3.56
+10m                    3 of 240 (1 %)            100 %         $1.04
+30m                   1 of 240 (<1 %)            100 %         $0.00
 
 With and without a person
 With a person: 80 prompts, turns p50 3, p95 14, max 51.
@@ -64,14 +71,14 @@ Without one: 80 prompts, turns p50 3, p95 15, max 73.
 Not known: 80 prompts, turns p50 3, p95 16, max 162.
 
 What the breaker did
-It asked 7 times: 7 yes, 0 no, 0 without an answer.
+It asked 7 times: 7 yes, 0 no, 0 for a last answer, 0 without an answer.
 Runs in which a limit acted: 7 completed.
 
 Suggestion
 95 of 100 of your prompts stay within these, each rounded up:
   /turn-limit 20
   /turn-limit cost 0.60
-  /turn-limit time 5m
+  /turn-limit time 4m
 Then, to keep what you have set for every session:
   /turn-limit save`;
 
@@ -89,7 +96,7 @@ Spent per prompt
 turns          3    10    16    51
 tool calls     3    10    16    51
 cost       $0.12 $0.40 $0.60 $1.60
-tokens     5,700 19.0k 30.4k 96.9k
+tokens      5.7k   19k 30.4k 96.9k
 time         39s 2m10s 3m28s 11m3s
 
 Turns per prompt
@@ -104,6 +111,13 @@ Turns per prompt
  61–100 █ 1
    101+ █ 1
 
+Finished by themselves, by turns
+      1 ██████████████ 99 % of 240, +2
+      2 ██████████████ 99 % of 164, +2
+      5 ██████████████ 96 % of 55, +4
+     10 █████████████ 91 % of 22, +6
+     15 ████████████ 85 % of 13, +11
+
 What a limit would have done
 limit      asked done beyond
 10 turns  22/240  91%  $6.24
@@ -115,7 +129,7 @@ limit      asked done beyond
 $0.60+     6/120  67%  $4.44
 $1.00      3/120  67%  $2.68
 $5.00      0/120    –  $0.00
-5m+        7/240  86%  $2.80
+4m+        9/240  78%  $3.56
 10m        3/240 100%  $1.04
 30m        1/240 100%  $0.00
 * now, + suggested; done: finished
@@ -130,8 +144,8 @@ Not known: 80 prompts, turns p50 3,
 p95 16, max 162.
 
 What the breaker did
-It asked 7 times: 7 yes, 0 no, 0
-without an answer.
+It asked 7 times: 7 yes, 0 no, 0 for a
+last answer, 0 without an answer.
 Runs in which a limit acted: 7
 completed.
 
@@ -140,7 +154,7 @@ Suggestion
 these, each rounded up:
   /turn-limit 20
   /turn-limit cost 0.60
-  /turn-limit time 5m
+  /turn-limit time 4m
 Then, to keep what you have set for
 every session:
   /turn-limit save`;
@@ -208,11 +222,11 @@ describe("colour", () => {
 		const seen: [string, string][] = [];
 		render(example(), { width: 80, paint: (role, text) => (seen.push([role, text.trim()]), text) });
 		const of = (role: string): string[] => seen.filter(([one]) => one === role).map(([, text]) => text);
-		assert.equal(of("bar").length, 6);
+		assert.equal(of("bar").length, 6 + 5);
 		assert.equal(of("beyond").length, 4);
 		assert.match(of("present").join(), /^25 turns \(now\) /);
 		assert.match(of("suggested").join(), /^20 turns \(suggested\) /);
-		assert.equal(of("heading").length, 7);
+		assert.equal(of("heading").length, 8);
 	});
 });
 
@@ -231,14 +245,13 @@ test("a bar is beyond the limit only if all its prompts are", () => {
 	assert.deepEqual([beyond(10), beyond(11), beyond(15), beyond(26)], [3, 2, 2, 0]);
 });
 
-test("amounts are shown as people write them", () => {
+test("amounts are shown as everywhere else", () => {
 	for (const [turn, cells] of [
-		[{ cost: 0.004, tokens: 9_999, time: 59_400 }, ["<$0.01", "9,999", "59s"]],
-		[{ cost: 0.006, tokens: 10_000, time: 60_000 }, ["$0.01", "10.0k", "1m"]],
+		[{ cost: 0.004, tokens: 999, time: 2_400 }, ["$0.004", "999", "2.4s"]],
+		[{ cost: 0.01, tokens: 9_999, time: 59_400 }, ["$0.01", "10k", "59s"]],
 		[{ cost: 99.99, tokens: 123_456, time: 3_599_000 }, ["$99.99", "123k", "59m59s"]],
-		[{ cost: 1234.5, tokens: 999_700, time: 3_600_000 }, ["$1,235", "1.0M", "1h"]],
-		[{ cost: 99.996, tokens: 150_000_000, time: 5_460_000 }, ["$100", "150M", "1h31m"]],
-		[{ cost: 12_345, tokens: 0, time: 400_000_000 }, ["$12.3k", "0", "111h"]],
+		[{ cost: 1234.5, tokens: 999_700, time: 3_600_000 }, ["$1234.50", "1M", "1h"]],
+		[{ cost: 99.996, tokens: 150_000_000, time: 5_460_000 }, ["$100.00", "150M", "1h31m"]],
 	] as const) {
 		const text = render(adviceFrom([run(1, turn)]), { width: 80 });
 		const shown = ["cost", "tokens", "time"].map((name) => new RegExp(`^${name} +(\\S+) `, "m").exec(text)?.[1]);
@@ -249,7 +262,7 @@ test("amounts are shown as people write them", () => {
 test("a limit of 1 is one turn", () => {
 	assert.match(
 		render(adviceFrom(runs(3), { turns: 1, toolCalls: 1, tokens: 1 }), { width: 40 }),
-		/^1 turn\* .*\n(.*\n)*^1 call\* .*\n(.*\n)*^1 token\* /m,
+		/^1 turn\* .*\n(.*\n)*^1 tool call\* .*\n(.*\n)*^1 token\* /m,
 	);
 });
 
@@ -315,14 +328,15 @@ test("prompts with and without a person are shown apart where sessions say it", 
 
 test("what was asked and answered is shown, with the outcomes of these runs", () => {
 	const outcomes = [
-		{ kind: "wrapped_up", continuations: 0, answered: true },
-		{ kind: "declined", continuations: 2, answered: false },
-		{ kind: "declined", continuations: 0, answered: true },
+		{ kind: "wrapped_up", continuations: 0, answered: true, finalPass: false } as const,
+		{ kind: "declined", continuations: 2, answered: false, finalPass: false } as const,
+		{ kind: "declined", continuations: 0, answered: true, finalPass: false } as const,
+		{ kind: "synthesized", continuations: 1, answered: true, finalPass: true } as const,
 	];
 	const text = render(adviceFrom([run(3, {}, { outcomes })]), { width: 80 });
 	assert.match(
 		text,
-		/It asked 4 times: 2 yes, 1 no, 1 without an answer\.\nRuns in which a limit acted: 1 wrapped up, 2 declined\./,
+		/It asked 6 times: 3 yes, 1 no, 1 for a last answer, 1 without an answer\.\nRuns in which a limit acted: 1 wrapped up, 2 declined, 1 synthesized\./,
 	);
 });
 

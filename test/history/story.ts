@@ -37,7 +37,7 @@ export class Story {
 	leaf: string | null = null;
 	readonly #name: string;
 
-	constructor(name = "a", options: { cwd?: string; at?: number } = {}) {
+	constructor(name = "a", options: { cwd?: string; at?: number; parent?: string } = {}) {
 		this.#name = name;
 		this.clock = options.at ?? START;
 		this.header = {
@@ -46,6 +46,7 @@ export class Story {
 			id: `session-${name}`,
 			timestamp: this.#now(),
 			cwd: options.cwd ?? "/project",
+			...(options.parent === undefined ? {} : { parentSession: options.parent }),
 		};
 	}
 

@@ -18,6 +18,10 @@ import { promisify } from "node:util";
 import { bash, calls, host, mark, reloader, text, times } from "../harness/index.ts";
 import { write } from "../harness/folders.ts";
 import { compiled } from "../harness/process.ts";
+import { loadOdds } from "../../src/history/odds-file.ts";
+import type { Odds } from "../../src/history/odds.ts";
+import { personsSessions } from "../history/person.ts";
+import { tableIn } from "../history/table.ts";
 import { defer, type Scope } from "../harness/wait.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -232,6 +236,15 @@ describe("pi imports of the package", () => {
 		const day = { PI_TURN_LIMIT_DAY_TURNS: "5" };
 		assert.deepEqual(await imported(t, "go", day), [...always, "src/ledger"].sort());
 	});
+});
+
+test("pi makes the table of odds from the package, in a thread", async (t) => {
+	const agentFiles = personsSessions();
+	const pi = await host(t, { extension: false, before: [installed()], agentFiles, fresh: true });
+	const rpc = await pi.rpc();
+	await rpc.run("go");
+	await tableIn(pi.agentDir);
+	assert.equal((loadOdds(pi.agentDir) as Odds).prompts, 240);
 });
 
 describe("pi reloads after an update of the package", () => {

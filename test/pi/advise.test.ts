@@ -158,11 +158,11 @@ describe("over rpc", () => {
 		const commands = [...(await reply(rpc, "advise")).matchAll(/^ {2}\/turn-limit (.*)$/gm)].map(
 			([, args = ""]) => args,
 		);
-		assert.deepEqual(commands, ["20", "cost 0.60", "time 5m", "save"]);
+		assert.deepEqual(commands, ["20", "cost 0.60", "time 4m", "save"]);
 		for (const args of commands) await reply(rpc, args);
 		const saved: unknown = JSON.parse(readFileSync(join(pi.agentDir, "turn-limit.json"), "utf8"));
-		assert.deepEqual(saved, { maxTurns: 20, maxCost: 0.6, maxTime: 300 });
-		assert.match(await reply(rpc, "advise"), /^20 turns \(now\)[^]*^\$0\.60 \(now\)[^]*^5m \(now\)/m);
+		assert.deepEqual(saved, { maxTurns: 20, maxCost: 0.6, maxTime: 240 });
+		assert.match(await reply(rpc, "advise"), /^20 turns \(now\)[^]*^\$0\.60 \(now\)[^]*^4m \(now\)/m);
 	});
 });
 
@@ -198,7 +198,7 @@ function reportsRest(pi: ExtensionAPI): void {
 describe("in the terminal", () => {
 	test("80 columns show, in colours, what a script prints", async (t) => {
 		const pi = await host(t, { agentFiles: personsSessions(), env: { COLORTERM: "truecolor" } });
-		const tui = await pi.terminal({ cols: 80, rows: 80 });
+		const tui = await pi.terminal({ cols: 80, rows: 90 });
 		const lines = await adviceIn(tui);
 		assert.equal(`${lines.join("\n")}\n`, (await pi.print("/turn-limit advise")).stdout);
 		const [heading, within, beyond] = [tui.colour("Your prompts"), barColour(tui, " 3–5"), barColour(tui, "26–40")];
@@ -214,11 +214,12 @@ describe("in the terminal", () => {
 
 	test("40 columns show the same figures, and no line is broken by pi", async (t) => {
 		const pi = await host(t, { agentFiles: personsSessions() });
-		const tui = await pi.terminal({ cols: 40, rows: 110 });
+		const tui = await pi.terminal({ cols: 40, rows: 120 });
 		const lines = await adviceIn(tui);
 		assert.ok(lines.every((line) => line.length <= 38));
 		assert.ok(lines.some((line) => /^ +p50 +p90 +p95 +p99$/.test(line)));
 		assert.equal(lines.filter((line) => /^ +[\d–+]+ █+ \d+$/.test(line)).length, 8);
+		assert.ok(lines.some((line) => /^ +10 █+ \d+ % of \d+, \+\d+$/.test(line)));
 		assert.deepEqual(
 			lines.filter((line) => /^\d+ turns/.test(line)).map((line) => line.split(/ {2,}|(?<=turns\S?) /)[0]),
 			["10 turns", "15 turns", "20 turns+", "25 turns*", "40 turns", "60 turns"],

@@ -111,6 +111,7 @@ time to answer  unlimited          default
 wrap-up text    the built-in one   default
 partial note    on                 default
 bell            on                 default
+odds            on                 default
 may repeat      none               default`,
 	);
 });

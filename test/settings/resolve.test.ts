@@ -23,11 +23,12 @@ const VALUES: { readonly [K in Key]: readonly unknown[] } = {
 	wrapUpMessage: ["Stop.", "Finish."],
 	partialNote: [false, true],
 	bell: [false, true],
+	odds: [false, true],
 	repeatsExcept: [["poll"], ["wait", "poll"]],
 };
 
 const NOT_FOR_PROJECTS: readonly Key[] = [
-	...(["wrapUpMessage", "partialNote", "bell", "repeatsExcept"] as const),
+	...(["wrapUpMessage", "partialNote", "bell", "odds", "repeatsExcept"] as const),
 	...KEYS.filter((key) => key.startsWith("budget.")),
 ];
 

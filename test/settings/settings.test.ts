@@ -10,7 +10,7 @@ test("every setting has its place, and a limit its meter", () => {
 		...["session", "tree", "day", "week", "month", "budget"].flatMap((scope) =>
 			["maxTurns", "maxCost", "maxTokens"].map((key) => `${scope}.${key}`),
 		),
-		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"],
+		...["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "odds", "repeatsExcept"],
 	]);
 	for (const id of METER_IDS) assert.equal(meterOf(KEY_OF[id]), id);
 	assert.equal(meterOf("policy"), undefined);
@@ -21,7 +21,7 @@ test("the defaults: 25 turns, 5 or 10 repeats, nothing else limited, abort, a wr
 	const unlimited = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], "unlimited"]));
 	const same = {
 		...{ ...unlimited, maxTurns: 25, policy: "abort" },
-		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, bell: true, repeatsExcept: [] },
+		...{ askTimeout: "unlimited", wrapUpMessage: "", partialNote: true, bell: true, odds: true, repeatsExcept: [] },
 	};
 	assert.deepEqual(defaults(true), { ...same, maxRepeats: 5, grace: 0 });
 	assert.deepEqual(defaults(false), { ...same, maxRepeats: 10, grace: 2 });
@@ -42,7 +42,7 @@ test("flags, variables and words have their names from one namespace", () => {
 			["TURNS", "COST", "TOKENS"].map((word) => `PI_TURN_LIMIT_${scope}_${word}`),
 		),
 		...["PI_TURN_LIMIT_POLICY", "PI_TURN_LIMIT_GRACE", "PI_TURN_LIMIT_ASK_TIMEOUT", "PI_TURN_LIMIT_PARTIAL_NOTE"],
-		...["PI_TURN_LIMIT_BELL", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
+		...["PI_TURN_LIMIT_BELL", "PI_TURN_LIMIT_ODDS", "PI_TURN_LIMIT_REPEATS_EXCEPT"],
 	]);
 	assert.deepEqual(names("word"), [
 		...["", "tools", "cost", "tokens", "time", "repeats"],
@@ -93,6 +93,7 @@ describe("the other settings", () => {
 		["bell", "false", false, "off"],
 		["bell", "On", true, "on"],
 		["bell", "off", false, "off"],
+		["odds", "false", false, "off"],
 		["repeatsExcept", "poll", ["poll"], "poll"],
 		["repeatsExcept", "poll,", ["poll"], "poll"],
 		["repeatsExcept", "poll, wait", ["poll", "wait"], "poll, wait"],
@@ -126,7 +127,7 @@ describe("the other settings", () => {
 
 	test("say what they expect, and what they are called", () => {
 		assert.deepEqual(
-			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "repeatsExcept"] as const).map(
+			(["policy", "grace", "askTimeout", "wrapUpMessage", "partialNote", "bell", "odds", "repeatsExcept"] as const).map(
 				(key) => {
 					const { title, expected } = SETTINGS[key];
 					return `${title}: ${expected}`;
@@ -139,6 +140,7 @@ describe("the other settings", () => {
 				"Wrap-up text: non-empty text",
 				"Partial note: true or false",
 				"Bell: true or false",
+				"Odds: true or false",
 				"May repeat: a list of tools' names",
 			],
 		);

@@ -32,6 +32,7 @@ export const UNSET = {
 	"partial note": "on | default",
 	"may repeat": "none | default",
 	bell: "on | default",
+	odds: "on | default",
 };
 
 /** The row of the turns in the status. */

@@ -27,6 +27,7 @@ export const valid: { readonly [K in Key]: fc.Arbitrary<unknown> } = {
 	wrapUpMessage: fc.string({ unit: "binary" }).filter((text) => text.trim() !== ""),
 	partialNote: fc.boolean(),
 	bell: fc.boolean(),
+	odds: fc.boolean(),
 	repeatsExcept: fc.array(fc.string().filter((name) => name.trim() !== "")),
 };
 

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { clip, quote } from "../../core/text.ts";
 import { readBudget, takeAddress } from "../../settings/budget.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../../settings/places.ts";
-import type { Place } from "../../settings/resolve.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../../settings/settings.ts";
 import { writeSettings } from "../../settings/write.ts";
 import type { UserFile } from "./command/parts.ts";
@@ -42,6 +41,7 @@ export default function (pi: Pi): void {
 		},
 		print: write,
 		columns: () => process.stdout.columns,
+		oddsDirectory: agentDirectory,
 		file,
 		onReport: printReport,
 		refuse,

@@ -22,6 +22,8 @@ export interface Options extends SettingsOptions, Pick<CommandParts, "file" | "p
 	readonly loadedFirst?: () => void;
 	/** Takes messages if there is no UI. `isError`: a command was not carried out. */
 	readonly log?: (message: string, isError: boolean) => void;
+	/** Pi's agent directory, where the table of the person's odds is kept. Without it there is none. */
+	readonly oddsDirectory?: () => string;
 	/** The width of the terminal, if there is one. */
 	readonly columns?: () => number | undefined;
 	/** Called once per run with its end, unless that is repeated. */

@@ -31,6 +31,7 @@ import { initialState, LimitsInForce } from "./settings/apply.ts";
 import { Preferences } from "./settings/session-settings.ts";
 import { callText, type Tool } from "./ui/call-text.ts";
 import { Display } from "./ui/notices.ts";
+import { PersonalOdds } from "./ui/odds.ts";
 import { ask } from "./ui/question.ts";
 
 const NOT_RELOADED =
@@ -58,6 +59,7 @@ export class Session implements Subscriber, Course {
 	readonly #options: Options;
 	readonly #settings: Preferences;
 	readonly #display: Display;
+	readonly #odds: PersonalOdds;
 	readonly #shared: SharedLimits;
 	readonly #driver: Driver<Context>;
 	readonly #limits: LimitsInForce;
@@ -90,6 +92,7 @@ export class Session implements Subscriber, Course {
 		const display = (this.#display = new Display((message, isError) => {
 			if (this.#role.ownsProcess) options.log?.(message, isError);
 		}, columns));
+		this.#odds = new PersonalOdds(options.oddsDirectory, () => settings.current.odds.value);
 		this.#shared = new SharedLimits(
 			() => this.#sharing(),
 			() => this.#announce(),
@@ -156,8 +159,9 @@ export class Session implements Subscriber, Course {
 			this.#display.say(`${this.#whyNot} No run would start.`, "error", ctx);
 		const { file, print } = this.#options;
 		const parts = { driver: this.#driver, settings: this.#settings, limits: this.#limits, display: this.#display };
+		const odds = this.#odds;
 		const lastOutcome = () => this.#reports.lastOutcome;
-		await execute({ ...parts, lastOutcome, isMember: () => this.#role.isMember, file, print }, args, ctx);
+		await execute({ ...parts, odds, lastOutcome, isMember: () => this.#role.isMember, file, print }, args, ctx);
 	}
 
 	// Its beginning
@@ -214,6 +218,7 @@ export class Session implements Subscriber, Course {
 	async beforeRun(ctx: Context): Promise<void> {
 		this.#runs++;
 		this.#announce();
+		if (this.#isAttended(ctx)) void this.#odds.prepare();
 		await this.#limits.attend(this.#isAttended(ctx), ctx);
 	}
 
@@ -364,7 +369,8 @@ export class Session implements Subscriber, Course {
 		const { wrapUpMessage } = this.#options;
 		return {
 			ask: (state, meter, ctx, tally) => {
-				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)), [], tally);
+				const odds = this.#odds.atQuestion(state, meter, tally);
+				const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)), odds, tally);
 				const { askTimeout, bell } = settings.current;
 				return ask(ctx, question, askTimeout.value, bell.value);
 			},
@@ -390,6 +396,8 @@ export class Session implements Subscriber, Course {
 			ended: (outcome, repeated, ctx) => {
 				this.#reports.runEnded(outcome, repeated, this.state, ctx);
 				this.#subscription.endTurn();
+				// Only where a question can use it, and once in a tree of agents.
+				if (ctx !== DISPOSED && ctx.hasUI && !this.#role.isMember) void this.#odds.refresh(ctx.cwd);
 			},
 		};
 	}

@@ -50,6 +50,9 @@ export async function advise(parts: CommandParts, args: string, ctx: Context): P
 			signal: stopping.signal,
 			onProgress: progressIn(ctx),
 		});
+		// Nobody is asked in a script.
+		const isAll = ctx.hasUI && !given.project && given.days === undefined && given.sessionDir === undefined;
+		if (isAll) await parts.odds.keep(advice.odds, advice.sample.directory, ctx.cwd);
 		const text = json ? JSON.stringify(advice) : draw(history, advice, display, ctx);
 		if (ctx.hasUI) display.say(text, "info", ctx);
 		else parts.print?.(`${text}\n`);

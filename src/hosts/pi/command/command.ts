@@ -53,7 +53,10 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 	}
 	if (text !== "") return await change(parts, key, text, ctx);
 	const shared = await parts.limits.readShared(ctx, true);
-	if (word === "") return parts.display.say(overview(parts, shared ?? NOTHING, ctx), "info", ctx);
+	if (word === "") {
+		const stands = await parts.odds.inStatus(parts.driver.state);
+		return parts.display.say(overview(parts, shared ?? NOTHING, stands, ctx), "info", ctx);
+	}
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
 	show(parts, ofScope.length > 0 ? ofScope : [key], ctx);
 }
@@ -62,11 +65,13 @@ function show({ driver: { state }, settings, display }: CommandParts, keys: read
 	display.say(status(state, settings.current, display.room, keys), "info", ctx);
 }
 
-/** Meters, settings and the end of the last run. */
-function overview(parts: CommandParts, { agents, ends }: Shared, ctx: Context): string {
+/** Meters, settings, where the run stands, and the end of the last one. */
+function overview(parts: CommandParts, { agents, ends }: Shared, stands: readonly string[], ctx: Context): string {
 	const last = parts.lastOutcome() ?? recalledOutcome(ctx);
 	const lines = [meters(parts), ...ends.map((end) => periodText(parts.driver.state.meters, end))];
-	return [...lines, ...(agents ? [agentsText(agents)] : []), ...(last ? [lastRunText(last)] : [])].join("\n");
+	return [...lines, ...(agents ? [agentsText(agents)] : []), ...stands, ...(last ? [lastRunText(last)] : [])].join(
+		"\n",
+	);
 }
 
 /** The shared meters only where they are limited. */

@@ -5,6 +5,7 @@ import type { Context } from "../host/api.ts";
 import type { LimitsInForce } from "../settings/apply.ts";
 import type { Preferences } from "../settings/session-settings.ts";
 import type { Display } from "../ui/notices.ts";
+import type { PersonalOdds } from "../ui/odds.ts";
 
 /** The parts of a session that the command reads and changes. */
 export interface CommandParts {
@@ -12,6 +13,7 @@ export interface CommandParts {
 	readonly settings: Preferences;
 	readonly limits: LimitsInForce;
 	readonly display: Display;
+	readonly odds: PersonalOdds;
 	readonly lastOutcome: () => Outcome | undefined;
 	readonly isMember: () => boolean;
 	readonly file?: UserFile | undefined;

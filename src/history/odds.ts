@@ -1,0 +1,250 @@
+/**
+ * What became of prompts that came as far as the present one: a table of figures from a person's own runs, and the
+ * sentences that are made of it. Pure.
+ */
+import { amount } from "../core/amount.ts";
+import { kindOf, type MeterId } from "../core/meters.ts";
+import { DOLLARS } from "../core/unit.ts";
+import { METERS, type Meter, type Run, type Step } from "./run.ts";
+
+/** The prompts that came to one step of a meter: a limit of `at` would have asked about each of them. */
+export interface OddsRow {
+	/** Dollars, seconds, or a number. */
+	readonly at: number;
+	readonly came: number;
+	/** Of these, prompts that finished by themselves. */
+	readonly finished: number;
+	/** Half of those that finished needed no more turns than these. */
+	readonly moreTurns: number;
+	/** Nor more dollars; null if most of them have no price. */
+	readonly moreCost: number | null;
+}
+
+export interface Odds {
+	/** Prompts that were counted. */
+	readonly prompts: number;
+	/** By meter the steps of `STEPS`, from the first, as far as any prompt came. */
+	readonly rows: Readonly<Record<Meter, readonly OddsRow[]>>;
+}
+
+/** Prompts that a sentence needs at least. */
+export const ENOUGH_CAME = 10;
+
+/** Two leading digits, each at most a fifth below the next. */
+const DIGITS = [10, 11, 12, 13, 15, 17, 20, 22, 25, 30, 35, 40, 50, 60, 70, 80, 90];
+
+/** The digits from `from` on, and ten times these, and so on. */
+function scale(from: number, decades: number): number[] {
+	const decade = (i: number): number[] => DIGITS.map((digits) => (digits * from * 10 ** i) / 10);
+	return Array.from({ length: decades }, (_, i) => decade(i)).flat();
+}
+
+const COUNTS = [...Array.from({ length: 40 }, (_, i) => i), ...scale(10, 3).filter((at) => at >= 40 && at <= 2000)];
+
+/** Where prompts are counted, as files write it; the last one ends the table. Few enough for a file of 10 KB. */
+const STEPS: Readonly<Record<Meter, readonly number[]>> = {
+	turns: COUNTS,
+	toolCalls: COUNTS,
+	cost: [...scale(10, 4), 100_000].map((mills) => mills / 1000),
+	tokens: [...scale(10_000, 3), 10_000_000],
+	time: [...scale(10, 4), 100_000],
+};
+
+/** A run that a limit holds at one of its turns. */
+interface Held {
+	readonly run: Run;
+	/** The first turn that is held, from 1. */
+	readonly turn: number;
+	/** Spent before that turn. */
+	readonly used: number;
+}
+
+/**
+ * Where a limit would first have held a run; undefined if nowhere. Calls are held inside their turn, the rest before the
+ * next one. `limit` as the core counts. A larger limit holds no earlier, so it can go on from where a smaller one held.
+ */
+export function hold(run: Run, meter: Meter, limit: number, from?: Held): Held | undefined {
+	let { turn, used } = from ?? { turn: 1, used: run.steps[0]?.[meter] ?? 0 };
+	for (; turn < run.steps.length; turn++) {
+		const spent = run.steps[turn]?.[meter] ?? 0;
+		if (meter === "toolCalls" ? used + spent > limit : used >= limit) return { run, turn, used };
+		used += spent;
+	}
+	return undefined;
+}
+
+/** The first step that is spent after the question: a call is held when the response that asks for it is paid for. */
+export function firstBeyond(meter: Meter, turn: number): number {
+	return meter === "toolCalls" ? turn + 1 : turn;
+}
+
+/** `runs` are prompts that count; those that still run are not among them. */
+export function oddsOf(runs: readonly Run[]): Odds {
+	const costs = new Map(runs.map((run) => [run, costsAfter(run)]));
+	const costAfter = (run: Run, step: number): number => costs.get(run)?.[step] ?? 0;
+	const rowsOf = (meter: Meter): OddsRow[] => {
+		const rows: OddsRow[] = [];
+		const some = meter === "cost" ? runs.filter(isPriced) : runs;
+		let held = some.flatMap((run) => hold(run, meter, 0) ?? []);
+		for (const at of STEPS[meter].slice(0, -1)) {
+			held = held.flatMap((one) => hold(one.run, meter, countedFrom(meter, at), one) ?? []);
+			if (held.length === 0) break;
+			rows.push(rowOf(meter, at, held, costAfter));
+		}
+		return rows;
+	};
+	const rows = Object.fromEntries(METERS.map((meter) => [meter, rowsOf(meter)])) as Record<Meter, OddsRow[]>;
+	return { prompts: runs.length, rows };
+}
+
+/** By step what it and those after it cost. */
+function costsAfter({ steps }: Run): number[] {
+	let all = 0;
+	return steps
+		.map(({ cost }) => cost)
+		.reduceRight<number[]>((after, cost, i) => {
+			after[i] = all += cost;
+			return after;
+		}, Array<number>(steps.length));
+}
+
+function rowOf(
+	meter: Meter,
+	at: number,
+	held: readonly Held[],
+	costAfter: (run: Run, step: number) => number,
+): OddsRow {
+	const finished = held.filter(({ run }) => run.finished);
+	const priced = finished.filter(({ run }) => costAfter(run, 0) > 0);
+	const first = ({ turn }: Held): number => firstBeyond(meter, turn);
+	const cost = middle(priced.map((one) => costAfter(one.run, first(one))));
+	return {
+		...{ at, came: held.length, finished: finished.length },
+		moreTurns: middle(finished.map((one) => one.run.steps.length - first(one))),
+		moreCost: priced.length > 0 && 2 * priced.length >= finished.length ? dollars(cost) : null,
+	};
+}
+
+/** Three digits, so that the file stays small. */
+function dollars(counted: number): number {
+	return Number(DOLLARS.write(counted).toPrecision(3));
+}
+
+export function isPriced({ steps }: Run): boolean {
+	return sum(steps, "cost") > 0;
+}
+
+/** At the nearest rank; 0 of nothing. */
+function middle(values: readonly number[]): number {
+	return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length / 2) - 1)] ?? 0;
+}
+
+export function sum(steps: readonly Step[], meter: Meter): number {
+	return steps.reduce((all, step) => all + step[meter], 0);
+}
+
+/** An amount that files write, as the core counts it. */
+export function countedFrom(meter: Meter, written: number): number {
+	return Math.round(written / kindOf(meter).unit.write(1));
+}
+
+// Sentences
+
+/** The row of prompts that came as far as a run that has spent `used`, as the core counts it. */
+function standing({ rows }: Odds, meter: Meter, used: number): OddsRow | undefined {
+	const steps = STEPS[meter];
+	const written = kindOf(meter).unit.write(used);
+	const last = steps.at(-1) ?? 0;
+	return written < last ? rows[meter][steps.findLastIndex((at) => at <= written)] : undefined;
+}
+
+/** What became of prompts that came this far, in one line if there were enough; `used` is what this prompt has spent in all. */
+export function oddsLine(odds: Odds, id: MeterId, used: number): readonly string[] {
+	const meter = METERS.find((known) => known === id);
+	const row = meter && standing(odds, meter, used);
+	if (!row || row.came < ENOUGH_CAME) return [];
+	const { came, finished } = row;
+	const end =
+		finished === 0
+			? "none finished by itself"
+			: finished === 1
+				? `1 finished by itself, within ${moreText(row)}`
+				: `${finished} finished by themselves, half of them within ${moreText(row)}`;
+	return [`Of your ${came} prompts that came this far, ${end}.`];
+}
+
+/** `8 more turns ($0.60)` */
+function moreText({ moreTurns, moreCost }: OddsRow): string {
+	const cost = moreCost === null ? "" : ` (${DOLLARS.show(countedFrom("cost", moreCost))})`;
+	return `${moreTurns} more ${moreTurns === 1 ? "turn" : "turns"}${cost}`;
+}
+
+/** Where a run of so many turns stands among all prompts, in one line if there were enough. */
+export function doneLine(odds: Odds, turns: number): readonly string[] {
+	const { prompts } = odds;
+	if (prompts < ENOUGH_CAME || turns >= (STEPS.turns.at(-1) ?? 0)) return [];
+	const beyond = standing(odds, "turns", turns)?.came ?? 0;
+	const done = Math.floor((100 * (prompts - beyond)) / prompts);
+	return [`${amount("turns", turns)}; ${done} of 100 of your prompts are done by now.`];
+}
+
+// Stored
+
+/** Its meaning; a table of another version is not read. */
+const VERSION = 1;
+
+/** The most that a figure of a table can be, so that a line stays short. */
+const MOST = 999_999;
+
+/** The most bytes that a table takes. */
+export const MAX_BYTES = 10_000;
+
+/** The table as text; undefined if it would be too large. */
+export function writeOdds({ prompts, rows }: Odds): string | undefined {
+	const cells = METERS.map((meter) => [
+		meter,
+		rows[meter].map(({ came, finished, moreTurns, moreCost }) => [came, finished, moreTurns, moreCost]),
+	]);
+	const text = JSON.stringify({ version: VERSION, prompts, ...Object.fromEntries(cells) });
+	return text.length <= MAX_BYTES ? text : undefined;
+}
+
+/** The table that a text holds; undefined if it is none, or one that nobody can have. Trusts nothing. */
+export function readOdds(text: string): Odds | undefined {
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+	const fields = (typeof value === "object" && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
+	const { version, prompts } = fields;
+	if (version !== VERSION || !isFigure(prompts)) return undefined;
+	const rows = METERS.map((meter) => [meter, readRows(fields[meter], meter, prompts)] as const);
+	if (rows.some(([, found]) => found === undefined)) return undefined;
+	return { prompts, rows: Object.fromEntries(rows) as unknown as Odds["rows"] };
+}
+
+function readRows(value: unknown, meter: Meter, prompts: number): readonly OddsRow[] | undefined {
+	if (!Array.isArray(value) || value.length >= STEPS[meter].length) return undefined;
+	const rows: OddsRow[] = [];
+	let most = prompts;
+	for (const [i, cells] of value.entries()) {
+		if (!Array.isArray(cells) || cells.length !== 4) return undefined;
+		const [came, finished, moreTurns, moreCost] = cells as readonly unknown[];
+		if (!isFigure(came) || came > most || !isFigure(finished) || finished > came || !isFigure(moreTurns))
+			return undefined;
+		if (moreCost !== null && !isAmount(moreCost)) return undefined;
+		most = came;
+		rows.push({ at: STEPS[meter][i] ?? 0, came, finished, moreTurns, moreCost });
+	}
+	return rows;
+}
+
+function isAmount(value: unknown): value is number {
+	return typeof value === "number" && value >= 0 && value <= MOST;
+}
+
+function isFigure(value: unknown): value is number {
+	return isAmount(value) && Number.isInteger(value);
+}
