@@ -205,6 +205,7 @@ export class Run implements LoopRun {
 			await this.#driver.chargeTime(undefined);
 			this.#mustGoOn = false;
 			await this.#driver.step({ type: "turn_ended", goesOn, concluded }, undefined);
+			if (goesOn && this.#setup.signal?.aborted) await this.#driver.step({ type: "interrupted" }, undefined);
 		} catch (error) {
 			this.#driver.fail(error, false);
 		}

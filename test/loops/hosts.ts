@@ -64,12 +64,11 @@ function host(name: string, go: (played: Played) => Promise<string | undefined>)
 	};
 }
 
-/** As in `docs/loops.md`, with failures repeated once. */
+/** As in `docs/loops.md`. */
 const ownLoop = host("a loop of one's own", async ({ model, options: { price: _, ...options }, run: tool, signal }) => {
 	const run = loopLimit(options).start({ signal });
 	const texts = ["go"];
 	let answer: string | undefined;
-	let failures = 0;
 	try {
 		for (;;) {
 			const notes = await run.turn();
@@ -85,8 +84,7 @@ const ownLoop = host("a loop of one's own", async ({ model, options: { price: _,
 			if (signal?.aborted) throw signal.reason;
 			if (failure) {
 				run.fail(new Error(failure.message));
-				if (failures++ > 0) throw new Error(failure.message);
-				continue;
+				throw new Error(failure.message);
 			}
 			await run.charge({ tokens: prompt + completion, cost: PRICE });
 			if (text !== undefined) texts.push((answer = text));
