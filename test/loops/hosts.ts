@@ -3,14 +3,14 @@ import { Agent } from "@earendil-works/pi-agent-core";
 import { type Api, type Model, Type } from "@earendil-works/pi-ai";
 import { jsonSchema, tool } from "ai";
 import type { Outcome } from "../../src/core/outcome.ts";
-import { aiLimit, type AiOptions } from "../../src/hosts/ai/index.ts";
+import { aiLimit } from "../../src/hosts/ai/index.ts";
 import { limitAgent } from "../../src/hosts/pi-agent/index.ts";
-import { loopLimit } from "../../src/loop/index.ts";
+import { loopLimit, type LoopOptions } from "../../src/loop/index.ts";
 import { aiModel, piStream, PRICE, ScriptedModel, type Script } from "./model.ts";
 
 /** A scene: a model, a tool and a limit. */
 export interface Scene {
-	readonly options: AiOptions;
+	readonly options: LoopOptions;
 	readonly script: Script;
 	/** The nth execution of the tool. */
 	readonly tool?: (n: number) => unknown;
@@ -36,7 +36,7 @@ export interface LoopHost {
 
 interface Played {
 	readonly model: ScriptedModel;
-	readonly options: AiOptions;
+	readonly options: LoopOptions;
 	readonly run: () => Promise<string>;
 	readonly signal: AbortSignal | undefined;
 	readonly abort: AbortController | undefined;
@@ -65,7 +65,7 @@ function host(name: string, go: (played: Played) => Promise<string | undefined>)
 }
 
 /** As in `docs/loops.md`. */
-const ownLoop = host("a loop of one's own", async ({ model, options: { price: _, ...options }, run: tool, signal }) => {
+const ownLoop = host("a loop of one's own", async ({ model, options, run: tool, signal }) => {
 	const run = loopLimit(options).start({ signal });
 	const texts = ["go"];
 	let answer: string | undefined;
@@ -106,7 +106,7 @@ const ownLoop = host("a loop of one's own", async ({ model, options: { price: _,
 
 const MODEL = { id: "m", api: "a", provider: "p", input: ["text"], contextWindow: 1e6 } as unknown as Model<Api>;
 
-const piAgent = host("pi's bare Agent", async ({ model, options: { price: _, ...options }, run, signal }) => {
+const piAgent = host("pi's bare Agent", async ({ model, options, run, signal }) => {
 	const noop = {
 		...{
 			name: "noop",
@@ -143,6 +143,12 @@ function limitOf({ options }: Played) {
 	return aiLimit({ price: () => PRICE, ...options });
 }
 
+/** Reads a stream to its end. */
+async function drain(stream: ReadableStream): Promise<void> {
+	const reader = stream.getReader();
+	while (!(await reader.read()).done);
+}
+
 const generate = host("generateText", async (played) => {
 	const { call, settings } = aiSettings(played);
 	return (await limitOf(played).generateText({ ...settings, ...call })).text;
@@ -151,7 +157,7 @@ const generate = host("generateText", async (played) => {
 const stream = host("streamText", async (played) => {
 	const { call, settings } = aiSettings(played);
 	const result = limitOf(played).streamText({ ...settings, ...call, onError: () => {} });
-	for await (const _ of result.fullStream);
+	await drain(result.stream);
 	return await result.text;
 });
 
@@ -165,7 +171,7 @@ const agentStream = host("ToolLoopAgent, streamed", async (played) => {
 	const { call, settings } = aiSettings(played);
 	const limit = limitOf(played);
 	const result = await new limit.ToolLoopAgent({ ...settings, onError: () => {} }).stream(call);
-	for await (const _ of result.fullStream);
+	await drain(result.stream);
 	return await result.text;
 });
 

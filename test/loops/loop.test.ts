@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
+	type Ask,
 	type LoopLimit,
 	loopLimit,
 	type LoopOptions,
@@ -257,7 +258,7 @@ describe("a question", () => {
 
 	test("that nobody answers in time is not answered, and its signal aborts", async () => {
 		let signal: AbortSignal | undefined;
-		const ask = (_: unknown, given: AbortSignal): Promise<boolean> => {
+		const ask = (...[, given]: [unknown, AbortSignal]): Promise<boolean> => {
 			signal = given;
 			return new Promise(() => {});
 		};

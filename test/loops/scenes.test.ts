@@ -160,7 +160,7 @@ const SCENES: Record<string, () => Played> = {
 	"a provider that fails for good is told apart": () => [
 		{
 			options: { turns: 5 },
-			script: (n) => (n < 3 ? work(n) : { failure: { status: 400, message: "no such model" } }),
+			script: (n) => (n < 3 ? work(n) : FAILURE),
 		},
 		"failed 3/2",
 		({ outcomes: [outcome] }) => {

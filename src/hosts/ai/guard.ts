@@ -61,7 +61,10 @@ export class Guard {
 		return async (options) => {
 			const prepared = (await prepareStep?.(options)) as Partial<StepOptions> | undefined;
 			const notes = await this.run.turn();
-			if (notes === undefined) throw new LimitExceeded(await this.run.settle(), this.run.reason);
+			if (notes === undefined) {
+				const { signal } = this.run;
+				throw signal.aborted ? signal.reason : new LimitExceeded(await this.run.settle(), this.run.reason);
+			}
 			this.#hasStepped = true;
 			this.#hasEnded = false;
 			const given = prepared?.messages ?? options.messages;
@@ -77,11 +80,12 @@ export class Guard {
 	stopWhen({ stopWhen = [] }: Settings): Condition {
 		const theirs = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
 		return async (options) => {
-			const stops = (await Promise.all(theirs.map((condition) => condition(options)))).some(Boolean);
+			const stops = (await Promise.all(theirs.map(async (condition) => await condition(options)))).some(Boolean);
 			if (this.#hasEnded) return stops;
 			this.#hasEnded = true;
 			const next = await this.run.endTurn({ goesOn: !stops });
-			return stops || next === "stop";
+			// After an abort the SDK ends the call itself, in its own way.
+			return stops || (next === "stop" && !this.run.signal.aborted);
 		};
 	}
 

@@ -1,7 +1,7 @@
 /** Limits for the AI SDK: its `generateText`, `streamText` and `ToolLoopAgent`, under a limit. Each call is a run. */
 import * as ai from "ai";
 import { kindOf, type MeterId } from "../../core/meters.ts";
-import type { Outcome } from "../../core/outcome.ts";
+import { isBroken, type Outcome } from "../../core/outcome.ts";
 import { LimitExceeded } from "../../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
 import { A_FUNCTION } from "../../settings/options.ts";
@@ -16,7 +16,7 @@ export type AiOptions = LoopOptions & {
 };
 
 export interface AiLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
-	/** As the SDK's own. Rejects with `LimitExceeded` if a limit lets no step be made, or cuts one off. */
+	/** As the SDK's own. Rejects with `LimitExceeded` if a limit lets no step be made or cuts one off, or cannot be enforced. */
 	readonly generateText: typeof ai.generateText;
 	/** As the SDK's own. */
 	readonly streamText: typeof ai.streamText;
@@ -76,6 +76,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		try {
 			const result = await call();
 			const outcome = await run.settle();
+			if (isBroken(outcome)) throw new LimitExceeded(outcome, run.reason);
 			outcomes.set(result, () => Promise.resolve(outcome));
 			return result;
 		} catch (error) {
@@ -136,17 +137,17 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		}
 
 		override generate(given: Parameters<ai.ToolLoopAgent["generate"]>[0]): ReturnType<ai.ToolLoopAgent["generate"]> {
-			const made = guard(given as Callbacks);
-			const call = { ...given, ...watched(made, given as Callbacks), [GUARD]: made.guard };
+			const made = guard(given);
+			const call = { ...given, ...watched(made, given), [GUARD]: made.guard };
 			return generated(made, () => super.generate(call));
 		}
 
 		override async stream(given: Parameters<ai.ToolLoopAgent["stream"]>[0]): ReturnType<ai.ToolLoopAgent["stream"]> {
-			const made = guard(given as Callbacks);
+			const made = guard(given);
 			const call = {
 				...given,
-				...watched(made, given as Callbacks),
-				...ends(made, given as Callbacks),
+				...watched(made, given),
+				...ends(made, given),
 				[GUARD]: made.guard,
 			};
 			try {

@@ -45,5 +45,5 @@ function watchStream<T>(stream: ReadableStream<T>, end: StreamEnd): ReadableStre
 			await reader.cancel(reason);
 		},
 	};
-	return new NodeStream(source, { highWaterMark: 0 }) as ReadableStream<T>;
+	return new NodeStream(source, { highWaterMark: 0 });
 }

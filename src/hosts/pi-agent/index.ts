@@ -55,7 +55,8 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 		const abort = new AbortController();
 		const run = limit.start({ signal: abort.signal });
 		run.signal.addEventListener("abort", () => agent.abort(), { once: true });
-		const mine = (current = { run, abort, hasBegun: false, terminating: 0 });
+		const mine: Current = { run, abort, hasBegun: false, terminating: 0 };
+		current = mine;
 		try {
 			await go();
 		} finally {
