@@ -173,7 +173,9 @@ export class Run implements LoopRun {
 		try {
 			// An approval can let a call run before the first request.
 			if (!isBusy(this.#state)) this.#opening ??= this.#open();
-			await this.#opening;
+			if (this.#opening) await this.#opening;
+			// The model has answered. A tool can start agents that wait for room which this turn holds.
+			else if (this.#isUncharged) await this.charge({});
 			const decision = await this.#driver.request({ type: "tool_call_requested", call }, undefined);
 			if (decision === "admit" && isBusy(this.#state)) return undefined;
 		} catch (error) {

@@ -7,23 +7,24 @@ import { loopLimit, type LoopLimit, type LoopOptions } from "../../src/loop/inde
 import { turnLimit } from "../../src/index.ts";
 import { aiLimit } from "../../src/hosts/ai/index.ts";
 import { endless, host, type Host } from "../harness/index.ts";
-import { cli, extension, node } from "../harness/process.ts";
 import { replaceVariables } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 
 /** A real pi that never stops by itself, and this process on the same ledger. */
 async function sandbox(t: TestContext, env: Record<string, string> = {}): Promise<Host> {
-	const pi = await host(t, { model: endless(), env: { PI_TURN_LIMIT_GRACE: "0", PI_MAX_TURNS: "unlimited", ...env } });
+	const pi = await host(t, {
+		fresh: true,
+		model: endless(),
+		env: { PI_TURN_LIMIT_GRACE: "0", PI_MAX_TURNS: "unlimited", ...env },
+	});
 	defer(t, replaceVariables({ PI_CODING_AGENT_DIR: pi.agentDir }));
 	return pi;
 }
 
 /** A pi in a process of its own, with these variables on top; its exit code. */
 async function child(pi: Host, env: Record<string, string>): Promise<number> {
-	const args = [cli, "--offline", "--no-session", "--no-extensions", "-e", extension, "-p", "go"];
-	const started = spawn(node, args, { cwd: pi.cwd, env: { ...pi.env, ...env }, stdio: "ignore" });
-	const [code] = (await once(started, "exit")) as [number];
-	return code;
+	Object.assign(pi.env, env);
+	return (await pi.start("-p", "go").ended()).code ?? 1;
 }
 
 /** Takes turns until the run says no; `tool` runs in the first. */
@@ -35,7 +36,7 @@ async function work(
 	let turns = 0;
 	while ((await run.turn()) !== undefined) {
 		await new Promise(setImmediate);
-		if (++turns === 1) await tool();
+		if (++turns === 1 && (await run.call({ tool: "delegate", input: {} })) === undefined) await tool();
 		if ((await run.endTurn({ goesOn: true })) === "stop") break;
 	}
 	const outcome = await run.settle();

@@ -4,6 +4,7 @@ import { kindOf, type MeterId } from "../../core/meters.ts";
 import { isBroken, type Outcome } from "../../core/outcome.ts";
 import { LimitExceeded } from "../../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
+import { asParent, treeOf } from "../../loop/sharing/parents.ts";
 import { A_FUNCTION } from "../../settings/options.ts";
 import { Guard, type Price, type Settings, type Step } from "./guard.ts";
 import { watch } from "./watch.ts";
@@ -170,7 +171,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		return streamed(made, ai.streamText(call as never));
 	};
 
-	return {
+	const made: AiLimit = {
 		generateText: generateText as unknown as typeof ai.generateText,
 		streamText: streamText as unknown as typeof ai.streamText,
 		ToolLoopAgent: LimitedAgent as unknown as typeof ai.ToolLoopAgent,
@@ -182,6 +183,8 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		snapshot: () => limit.snapshot(),
 		environment: () => limit.environment(),
 	};
+	asParent(made, () => treeOf(limit));
+	return made;
 }
 
 function isCostLimited(limit: LoopLimit): boolean {

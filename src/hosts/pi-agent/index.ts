@@ -5,6 +5,7 @@ import { type Spending, sum } from "../../loop/amounts.ts";
 import { LimitExceeded } from "../../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
 import type { LoopRun } from "../../loop/run.ts";
+import { asParent, treeOf } from "../../loop/sharing/parents.ts";
 
 export { LimitExceeded, type LoopOptions, type Outcome };
 
@@ -112,13 +113,15 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 		if (event.type === "message_end") await current.run.charge(spentBy(event.message));
 	});
 
-	return {
+	const made: AgentLimit = {
 		snapshot: () => limit.snapshot(),
 		environment: () => limit.environment(),
 		get outcome() {
 			return outcome;
 		},
 	};
+	asParent(made, () => treeOf(limit));
+	return made;
 }
 
 function begin(current: Current, signal: AbortSignal): void {
