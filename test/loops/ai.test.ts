@@ -295,7 +295,7 @@ test("the first step that a limit refuses rejects with the outcome", async () =>
 	await assert.rejects(limit.generateText(settings), (error: unknown) => {
 		assert.ok(error instanceof LimitExceeded);
 		assert.equal(error.outcome.kind, "exhausted");
-		assert.match(error.message, /^pi-turn-limit: exhausted at the limit of 0 turns \(option\)/);
+		assert.match(error.message, /^pi-turn-limit: stopped at the limit of 0 turns \(option\)/);
 		return true;
 	});
 });

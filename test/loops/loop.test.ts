@@ -172,7 +172,8 @@ describe("a run", () => {
 		const run = loopLimit({ turns: 1 }).start();
 		await work(run);
 		await run.settle();
-		const line = "pi-turn-limit: exhausted at the limit of 1 turn (option); spent: 1 turn, 1 tool call.";
+		const line =
+			"pi-turn-limit: stopped at the limit of 1 turn (option), without an answer; spent: 1 turn, 1 tool call.";
 		assert.equal(run.reason, line);
 	});
 

@@ -122,7 +122,7 @@ test("a listener that throws does not take the outcome away", async () => {
 test("a limit that refuses the first turn is named by the agent's error", async () => {
 	const { agent, model } = stage({ turns: 0 }, endless);
 	await agent.prompt("go");
-	assert.match(agent.state.errorMessage ?? "", /^pi-turn-limit: exhausted at the limit of 0 turns \(option\)/);
+	assert.match(agent.state.errorMessage ?? "", /^pi-turn-limit: stopped at the limit of 0 turns \(option\)/);
 	assert.equal(model.requests.length, 0);
 });
 
