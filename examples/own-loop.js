@@ -1,37 +1,16 @@
-// The breaker without pi, around a loop of one's own: events and requests in, decisions and effects out.
-import { create, decide, METER_IDS, transition } from "pi-turn-limit/core";
+// A loop of one's own under a limit of 5 turns, with a model that works for ever, unless it is told to wrap up and obeys.
+import { loopLimit } from "pi-turn-limit/loop";
 
-const unlimited = METER_IDS.map((id) => [id, { max: "unlimited", policy: "abort" }]);
-const limits = { ...Object.fromEntries(unlimited), turns: { max: 5, policy: "abort" } };
-let state = create({ attended: false, limits, grace: 2 });
-
-function send(event) {
-	const [next, effects] = transition(state, event);
-	state = next;
-	return effects;
-}
-
-/** True only if the gate says so. */
-function isAdmitted(request) {
-	const [next, decision] = decide(state, request);
-	state = next;
-	return decision === "admit";
-}
-
-/** Stands for a model: it works for ever, unless it is told to wrap up and obeys. */
-function model(messages, obeys) {
-	return obeys && messages.includes("Wrap up.") ? "report" : "work";
-}
+const limit = loopLimit({ turns: 5, grace: 2 });
+const model = (notes, obeys) => (obeys && notes.length > 0 ? [] : [{ tool: "look", input: {} }]);
 
 for (const obeys of [true, false]) {
-	const messages = ["Do it."];
-	send({ type: "prompted" });
-	let goesOn = true;
-	while (goesOn && isAdmitted({ type: "turn_requested" })) {
-		goesOn = model(messages, obeys) === "work";
-		const effects = send({ type: "turn_ended", goesOn });
-		if (effects.some(({ type }) => type === "advise")) messages.push("Wrap up.");
+	const run = limit.start();
+	for (let notes; (notes = await run.turn()) !== undefined;) {
+		const calls = model(notes, obeys);
+		for (const call of calls) await run.call(call); // a text in place of the tool's result, if it must not run
+		if ((await run.endTurn({ goesOn: calls.length > 0 })) === "stop") break;
 	}
-	const [end] = send({ type: "settled" });
-	console.log(`A model that ${obeys ? "obeys" : "does not"}: ${end.outcome.kind} after ${end.outcome.turns} turns`);
+	const { kind, turns } = await run.settle();
+	console.log(`A model that ${obeys ? "obeys" : "does not"}: ${kind} after ${turns} turns`);
 }

@@ -1,13 +1,19 @@
 /** The breaker without a host, for a loop of your own: feed it events, ask it to decide, do what its effects say. */
-export type * from "./protocol.ts";
-export * from "./amount.ts";
 export { decide, transition } from "./breaker.ts";
+export { create, IDLE, isBusy, isClosed, type Setup, type State } from "./state.ts";
+export type { Answer, Balances, Decision, Effect, Event, Request, Ruling, Step } from "./protocol.ts";
+export { type Limit, limits, type Policy, POLICIES } from "./limit.ts";
+export { type Call, METER_IDS, METERS, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+export {
+	limitActed,
+	type Outcome,
+	type OutcomeKind,
+	publish,
+	type Spent,
+	stoppedByLimit,
+	type Trip,
+	type Verdict,
+} from "./outcome.ts";
+export { type Gauge, type Snapshot, snapshot } from "./snapshot.ts";
 export { FINAL_TURNS, isEndAwaited } from "./gate.ts";
-export * from "./limit.ts";
-export * from "./meters.ts";
-export type * from "./outcome.ts";
-export { limitActed, publish, stoppedByLimit } from "./outcome.ts";
-export { pauseBeforeRefusal, refusalsInARow } from "./run.ts";
-export * from "./snapshot.ts";
-export * from "./state.ts";
-export type * from "./turn.ts";
+export { finalPass, NOT_RUN, pointOut, refusal, RESUMED, wrapUp } from "./to-model.ts";

@@ -1,5 +1,6 @@
 /** A bound, its policy, and what one round has spent of it. */
-import { isShared, kindOf, type Max, type MeterId, type PerMeter, scopeOf } from "./meters.ts";
+import { isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter, scopeOf } from "./meters.ts";
+import { quote } from "./text.ts";
 
 /** The choice when a limit is reached and nobody continues. */
 export type Policy = "abort" | "synthesize";
@@ -10,6 +11,17 @@ export const POLICIES: readonly Policy[] = ["abort", "synthesize"];
 export interface Limit {
 	readonly max: Max;
 	readonly policy: Policy;
+}
+
+/** Limits in people's units: dollars, seconds, `"$2.50"`, `"30m"`; those that are left out are unlimited. @throws RangeError */
+export function limits(some: Partial<PerMeter<number | string>>, policy: Policy = "abort"): PerMeter<Limit> {
+	return perMeter((id) => {
+		const { read, expected } = kindOf(id).unit;
+		const given = some[id] ?? "unlimited";
+		const max = given === "unlimited" ? given : read(given);
+		if (max === undefined) throw new RangeError(`${id}: expected ${expected}, or unlimited, got ${quote(given)}.`);
+		return { max, policy };
+	});
 }
 
 /** A limit, and the amount that its round or its wider scope has spent. */

@@ -21,3 +21,8 @@ function whole(value: unknown, unit: number): number {
 	const amount = Math.round(Number(value ?? 0) * unit);
 	return amount > 0 ? Math.min(amount, Number.MAX_SAFE_INTEGER) : 0;
 }
+
+/** The sum of what is a number, be it as text. */
+export function sum(...amounts: unknown[]): number {
+	return amounts.reduce<number>((total, amount) => total + (Number(amount) || 0), 0);
+}

@@ -21,9 +21,10 @@ import { readRun, type SavedRun } from "./saved-run.ts";
 import { SessionBudget } from "./session-budget.ts";
 import { ledgerDirectory } from "./sharing/ledger-directory.ts";
 import { asParent, isParent, treeOf } from "./sharing/parents.ts";
-import { isAlive, startOf } from "./sharing/process-start.ts";
+import { announcement, isOwn } from "./sharing/inheritance.ts";
+import { isAlive } from "./sharing/process-start.ts";
 import { limitsOf, lowered } from "./sharing/root-limits.ts";
-import { readTree, type Tree, TREE_VARIABLE, writeTree } from "./sharing/tree-variable.ts";
+import { readTree, type Tree, TREE_VARIABLE } from "./sharing/tree-variable.ts";
 
 /** Every option has the default of its setting. A limit's option is named like its meter. */
 export type LoopOptions = CommonOptions & {
@@ -118,21 +119,17 @@ export function limitFor({ name, others }: Caller, options: LoopOptions): LoopLi
 			const state = initialState(settingsIn(undefined, false), policies, false, false);
 			return snapshot(typeof grace === "function" ? { ...state, grace: readGrace(grace).value } : state);
 		},
-		environment: () => last?.environment() ?? environmentOf(undefined),
+		environment: () => last?.environment() ?? { [TREE_VARIABLE]: announcement(0, undefined) },
 	};
 	asParent(limit, () => last?.tree);
 	return limit;
-}
-
-function environmentOf(tree: Tree | undefined): Record<string, string> {
-	return { [TREE_VARIABLE]: writeTree({ pid: process.pid, start: startOf(process.pid), run: 0, tree }) };
 }
 
 /** Undefined: this agent is a root. */
 function rootOf(parent: object | "environment"): { readonly tree: Tree | undefined } | undefined {
 	if (typeof parent === "object" || typeof parent === "function") return { tree: treeOf(parent) };
 	const announced = readTree(process.env[TREE_VARIABLE]);
-	if (announced === undefined || announced.pid === process.pid || !isAlive(announced)) return undefined;
+	if (announced === undefined || isOwn(announced) || !isAlive(announced)) return undefined;
 	return { tree: announced.tree };
 }
 

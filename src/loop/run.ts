@@ -22,8 +22,8 @@ import type { Policies } from "../settings/options.ts";
 import { debtText } from "./sharing/debt-text.ts";
 import { asParent } from "./sharing/parents.ts";
 import { SharedLimits, type Sharing } from "./sharing/shared-limits.ts";
-import { type Tree, TREE_VARIABLE, writeTree } from "./sharing/tree-variable.ts";
-import { startOf } from "./sharing/process-start.ts";
+import { type Tree, TREE_VARIABLE } from "./sharing/tree-variable.ts";
+import { announcement } from "./sharing/inheritance.ts";
 
 /** After a turn and its calls: make the next one, make one more although the model called no tool, or make none. */
 export type Next = "go_on" | "again" | "stop";
@@ -96,6 +96,8 @@ export class Run implements LoopRun {
 	#opening: Promise<boolean> | undefined;
 	/** The ledgers do not know yet what the turn under way has spent. */
 	#isUncharged = false;
+	/** The first call of a turn tells the ledgers that the turn was taken. */
+	#charging: Promise<void> | undefined;
 	#mustGoOn = false;
 	/** The loop was told to make another turn. */
 	#isTurnDue = false;
@@ -173,7 +175,11 @@ export class Run implements LoopRun {
 		try {
 			// An approval can let a call run before the first request.
 			if (!isBusy(this.#state)) this.#opening ??= this.#open();
-			await this.#opening;
+			if (this.#opening) await this.#opening;
+			// The model has answered. A tool can start agents that wait for room which this turn holds.
+			else if (this.#isUncharged) this.#charging = this.charge({});
+			// In the order in which the calls came.
+			await this.#charging;
 			const decision = await this.#driver.request({ type: "tool_call_requested", call }, undefined);
 			if (decision === "admit" && isBusy(this.#state)) return undefined;
 		} catch (error) {
@@ -205,6 +211,7 @@ export class Run implements LoopRun {
 			await this.#driver.chargeTime(undefined);
 			this.#mustGoOn = false;
 			await this.#driver.step({ type: "turn_ended", goesOn, concluded }, undefined);
+			if (goesOn && this.#setup.signal?.aborted) await this.#driver.step({ type: "interrupted" }, undefined);
 		} catch (error) {
 			this.#driver.fail(error, false);
 		}
@@ -276,8 +283,7 @@ export class Run implements LoopRun {
 	}
 
 	environment(): Record<string, string> {
-		const { pid } = process;
-		return { [TREE_VARIABLE]: writeTree({ pid, start: startOf(pid), run: 1, tree: this.tree }) };
+		return { [TREE_VARIABLE]: announcement(1, this.tree) };
 	}
 
 	// The driver's host

@@ -66,6 +66,8 @@ export function restore(fresh: State, { phase, used, extra, advice, streak }: Sa
 
 class NotSaved extends Error {}
 
+/** A value that is what `is` says, by the type that its caller needs. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it stands for a cast at each caller
 function must<T>(value: unknown, is: (value: unknown) => boolean): T {
 	if (!is(value)) throw new NotSaved();
 	return value as T;

@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { bound, isLimited, toNumber } from "../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import type { Balances } from "../core/protocol.ts";
-import { WEEK } from "../ledger/checks.ts";
 import { memory } from "../ledger/memory.ts";
 import type { Account, Amounts, Ledger, Reading } from "../ledger/port.ts";
 import { type Meters, withinMost } from "./sharing/meter-accounts.ts";
@@ -13,6 +12,9 @@ const IDS: readonly MeterId[] = METER_IDS.filter((id) => kindOf(id).scope === "s
 
 /** How long the ledger knows an id that was settled, in milliseconds: nothing is told twice on purpose. */
 const REMEMBERED = 60_000;
+
+/** How long a hold lasts, in milliseconds. One of a longer turn counts as used, as the turn will. */
+const LEASE = 600_000;
 
 /** The account that the runs of one limit share. */
 export class SessionBudget {
@@ -82,7 +84,7 @@ export class SessionShare {
 		if (Object.keys(grants).length > 0) void ledger.raise(randomUUID(), account, grants);
 		for (;;) {
 			const { change } = this.#budget;
-			const made = await ledger.reserve(id, [account], { ...this.#dearest, turns: 1 }, WEEK);
+			const made = await ledger.reserve(id, [account], { ...this.#dearest, turns: 1 }, LEASE);
 			if (!made.granted && made.spent) this.#turn = undefined;
 			if (made.granted || made.spent) return this.#tell(made.readings, meters);
 			await unlessAborted(change, [signal]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isPolicy, read } from "../../src/core/limit.ts";
+import { isPolicy, limits, read } from "../../src/core/limit.ts";
 import { type MeterId } from "../../src/core/meters.ts";
 import { ABORT, asks, Driver, sum } from "./driver.ts";
 
@@ -9,6 +9,16 @@ const reading = (run: Driver, id: MeterId = "turns") => read(run.state.meters[id
 test("only abort and synthesize are policies", () => {
 	assert.ok(isPolicy("abort") && isPolicy("synthesize"));
 	assert.ok(![undefined, "", "raise", "Abort", 0].some(isPolicy));
+});
+
+test("limits are written in people's units, and those that are left out are unlimited", () => {
+	const { turns, cost, time, tokens, dayCost } = limits({ turns: 0, cost: "$2.50", time: 90, dayCost: "unlimited" });
+	const max = [turns, cost, time].map((limit) => limit.max);
+	assert.deepEqual([max, turns.policy], [[0, 2_500_000, 90_000], "abort"]);
+	assert.deepEqual([tokens.max, dayCost.max], ["unlimited", "unlimited"]);
+	assert.equal(limits({ turns: 3 }, "synthesize").cost.policy, "synthesize");
+	const message = "turns: expected a whole number from 0, or unlimited, got -1.";
+	assert.throws(() => limits({ turns: -1 }), { name: "RangeError", message });
 });
 
 test("a budget can be read at any time: used, limit, remaining, policy", () => {

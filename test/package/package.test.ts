@@ -52,6 +52,8 @@ before(async () => {
 		"index.js": `export * from ${JSON.stringify(join(pi, "bundle/index.js"))};`,
 		"index.d.ts": `export * from ${JSON.stringify(join(pi, "index.js"))};`,
 	});
+	for (const name of ["ai", "@earendil-works/pi-agent-core", "@earendil-works/pi-ai"])
+		symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
 	symlinkSync(join(root, "node_modules/@types"), join(project, "node_modules/@types"));
 	cpSync(join(root, "examples"), join(project, "examples"), { recursive: true });
 });
@@ -92,13 +94,20 @@ test("packing leaves nothing behind that pi would load from the clone", () => {
 	assert.deepEqual(readdirSync(join(root, "pi-turn-limit")), ["index.ts"]);
 });
 
-test("library and core import under plain Node", async () => {
+test("library, core, loop and adapters import under plain Node", async () => {
 	const source = `
 		import { LimitExceeded, OUTCOME_ENTRY, OUTCOME_EVENT, turnLimit } from "pi-turn-limit";
 		import { create, transition } from "pi-turn-limit/core";
+		import { loopLimit } from "pi-turn-limit/loop";
+		import { limitAgent } from "pi-turn-limit/pi-agent";
+		import { aiLimit } from "pi-turn-limit/ai";
+		console.log(typeof loopLimit, typeof limitAgent, typeof aiLimit);
 		console.log(typeof turnLimit, typeof create, typeof transition, LimitExceeded.name, OUTCOME_EVENT, OUTCOME_ENTRY);`;
 	const printed = await run(process.execPath, ["--input-type=module", "--eval", source]);
-	assert.equal(printed, "function function function LimitExceeded turn-limit:outcome turn-limit-outcome\n");
+	assert.equal(
+		printed,
+		"function function function\nfunction function function LimitExceeded turn-limit:outcome turn-limit-outcome\n",
+	);
 });
 
 test("the types resolve in a strict project", async () => {
@@ -106,7 +115,11 @@ test("the types resolve in a strict project", async () => {
 		join(project, "use.ts"),
 		`import { turnLimit, type Outcome, type Snapshot } from "pi-turn-limit";
 		import { create, decide, perMeter, transition, type State } from "pi-turn-limit/core";
+		import { loopLimit, type LoopRun } from "pi-turn-limit/loop";
+		import { aiLimit } from "pi-turn-limit/ai";
 		import { DefaultResourceLoader } from "@earendil-works/pi-coding-agent";
+		export const run: LoopRun = loopLimit({ cost: "$2.50", ask: () => true }).start();
+		export const { generateText } = aiLimit({ turns: 3 });
 		const limit = turnLimit({ turns: { max: 3, policy: "synthesize" }, onOutcome: (outcome: Outcome) => outcome.kind });
 		new DefaultResourceLoader({ cwd: ".", agentDir: ".", extensionFactories: [limit] });
 		export const seen: Snapshot = limit.snapshot();
@@ -162,7 +175,15 @@ describe("the examples run", () => {
 		);
 	});
 
-	test("a loop of one's own on the core", async () => {
+	test("the AI SDK under a limit", async () => {
+		assert.equal(await example("ai-sdk.js"), "synthesized after 4 turns: Three things.\n");
+	});
+
+	test("pi's bare agent under a limit", async () => {
+		assert.equal(await example("pi-agent.js"), "synthesized after 4 turns: Three things.\n");
+	});
+
+	test("a loop of one's own", async () => {
 		assert.equal(
 			await example("own-loop.js"),
 			"A model that obeys: wrapped_up after 4 turns\nA model that does not: exhausted after 5 turns\n",

@@ -1,0 +1,191 @@
+/** One call of the AI SDK under a limit: its hooks, translated for a run. */
+import type { ModelMessage, StepResult, Experimental_Steering as Steering, ToolSet } from "ai";
+import { sum } from "../../loop/amounts.ts";
+import { LimitExceeded } from "../../loop/limit-exceeded.ts";
+import type { LoopRun } from "../../loop/run.ts";
+
+export type Step = StepResult<ToolSet>;
+
+/** US dollars that a step has cost. */
+export type Price = (step: Step) => number;
+
+/** The part of a call's settings that we read or replace; the SDK's own types are generic in the user's tools. */
+export interface Settings {
+	readonly tools?: Readonly<Record<string, { readonly needsApproval?: unknown }>> | undefined;
+	readonly output?: unknown;
+	readonly abortSignal?: AbortSignal | undefined;
+	readonly prepareStep?: ((options: StepOptions) => unknown) | undefined;
+	readonly stopWhen?: Condition | readonly Condition[] | undefined;
+	readonly toolApproval?: unknown;
+}
+
+interface StepOptions {
+	readonly messages: readonly ModelMessage[];
+}
+
+type Condition = (options: { steps: readonly Step[] }) => boolean | PromiseLike<boolean>;
+
+interface ApprovalOptions {
+	readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
+	readonly tools: Settings["tools"];
+	readonly messages: readonly ModelMessage[];
+	readonly toolsContext: Readonly<Record<string, unknown>> | undefined;
+	readonly runtimeContext: unknown;
+}
+
+type Status = { readonly type: string; readonly reason?: string };
+
+/** Makes the SDK take another step after an answer; the model does not see it. */
+const NUDGE = "pi-turn-limit: once more";
+
+/** Follows our notes where the answer has to have a form. */
+export const IN_FORM = "Give your answer in the required output format.";
+
+export class Guard {
+	readonly run: LoopRun;
+	readonly #steering: Steering;
+	readonly #price: Price | undefined;
+	/** A step has begun, so a call that is asked about comes from the model and not from an earlier approval. */
+	#hasStepped = false;
+	/** The end of the present turn was reported. */
+	#hasEnded = false;
+
+	constructor(run: LoopRun, steering: Steering, price: Price | undefined) {
+		this.run = run;
+		this.#steering = steering;
+		this.#price = price;
+	}
+
+	/** The gate before each step: throws if it must not be made. */
+	prepareStep({ prepareStep, output }: Settings): (options: StepOptions) => Promise<object | undefined> {
+		return async (options) => {
+			const prepared = (await prepareStep?.(options)) as Partial<StepOptions> | undefined;
+			const notes = await this.run.turn();
+			if (notes === undefined) {
+				const { signal } = this.run;
+				throw signal.aborted ? signal.reason : new LimitExceeded(await this.run.settle(), this.run.reason);
+			}
+			this.#hasStepped = true;
+			this.#hasEnded = false;
+			const given = prepared?.messages ?? options.messages;
+			const kept = given.filter(({ content }) => content !== NUDGE);
+			if (notes.length === 0 && kept.length === given.length) return prepared;
+			const form = output === undefined ? "" : ` ${IN_FORM}`;
+			const ours = notes.map((note) => ({ role: "user", content: note + form }) as const);
+			return { ...prepared, messages: [...kept, ...ours] };
+		};
+	}
+
+	/** The SDK asks it where it would go on after a step. */
+	stopWhen({ stopWhen = [] }: Settings): Condition {
+		const theirs = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
+		return async (options) => {
+			const stops = (await Promise.all(theirs.map(async (condition) => await condition(options)))).some(Boolean);
+			if (this.#hasEnded) return stops;
+			this.#hasEnded = true;
+			const next = await this.run.endTurn({ goesOn: !stops });
+			// After an abort the SDK ends the call itself, in its own way.
+			return stops || (next === "stop" && !this.run.signal.aborted);
+		};
+	}
+
+	/** The gate before each call that would run. */
+	toolApproval({ toolApproval }: Settings): (options: ApprovalOptions) => Promise<Status> {
+		return async (options) => {
+			const status = await statusOf(toolApproval, options);
+			const { toolName: tool, toolCallId, input } = options.toolCall;
+			// It does not run now; or the approval is being checked again of a call that was approved, and will.
+			if (status.type === "denied" || (status.type === "user-approval" && this.#hasStepped)) return status;
+			const reason = await this.run.call({ tool, input }, toolCallId);
+			return reason === undefined ? status : { type: "denied", reason };
+		};
+	}
+
+	/** Never throws: the SDK would not tell anybody. */
+	async endStep(step: Step): Promise<void> {
+		try {
+			await this.run.charge({ tokens: freshTokens(step), cost: this.#costOf(step) });
+			if (step.finishReason === "error") return this.run.fail("The provider ended the response with an error.");
+			if (goesOn(step)) return;
+			this.#hasEnded = true;
+			const concluded = step.text.trim() !== "" && step.finishReason !== "length";
+			if ((await this.run.endTurn({ goesOn: false, concluded })) === "again") void this.#steering.steer(NUDGE);
+		} catch (error) {
+			this.run.breakOff(error);
+		}
+	}
+
+	#costOf(step: Step): number | undefined {
+		const cost = this.#price?.(step);
+		if (cost === undefined || cost >= 0) return cost;
+		throw new TypeError(`price(): expected US dollars from 0, got ${String(cost)}.`);
+	}
+
+	/** The call failed, or was aborted; gives the error for the caller. `signal`: the caller's. */
+	async failed(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+		if (error instanceof LimitExceeded) return error;
+		const isOurs = this.run.signal.aborted && !signal?.aborted;
+		if (signal?.aborted) this.run.interrupt();
+		else if (!isOurs) this.run.fail(error);
+		const outcome = await this.run.settle();
+		return isOurs ? new LimitExceeded(outcome, this.run.reason) : error;
+	}
+}
+
+/** True if every call that is the program's to answer was answered: the SDK then takes another step. */
+function goesOn({ content, finishReason }: Step): boolean {
+	const calls = content.filter((part) => part.type === "tool-call" && part.providerExecuted !== true);
+	const answered = new Set(content.flatMap((part) => idAnswered(part)));
+	const isOpen = calls.some((part) => part.type === "tool-call" && !answered.has(part.toolCallId));
+	return calls.length > 0 && !isOpen && (finishReason as string) !== "interrupted";
+}
+
+function idAnswered(part: Step["content"][number]): string[] {
+	switch (part.type) {
+		case "tool-result":
+		case "tool-error":
+			return [part.toolCallId];
+		case "tool-approval-response":
+			return part.approved ? [] : [part.toolCall.toolCallId];
+		default:
+			return [];
+	}
+}
+
+/** Without what was read from the cache. */
+function freshTokens({ usage }: Step): number {
+	const { inputTokens, outputTokens, inputTokenDetails } = usage;
+	const { cacheReadTokens } = (inputTokenDetails as Partial<typeof inputTokenDetails> | undefined) ?? {};
+	return Math.max(0, sum(inputTokens) - sum(cacheReadTokens)) + sum(outputTokens);
+}
+
+/** The user's own setting, or else the tool's, as the SDK would read them without ours. */
+async function statusOf(approval: unknown, options: ApprovalOptions): Promise<Status> {
+	const { toolCall, tools, messages, toolsContext, runtimeContext } = options;
+	const { toolName, toolCallId, input } = toolCall;
+	if (typeof approval === "function")
+		return normalized(await (approval as (given: ApprovalOptions) => unknown)(options));
+	const toolContext = own(toolsContext, toolName);
+	const set = own(approval as Readonly<Record<string, unknown>> | undefined, toolName);
+	if (set !== undefined && set !== null) {
+		const more = { toolCallId, messages, toolContext, runtimeContext };
+		return normalized(typeof set === "function" ? await (set as Decide)(input, more) : set);
+	}
+	const needs = own(tools, toolName)?.needsApproval;
+	const more = { toolCallId, messages, context: toolContext };
+	const isNeeded = typeof needs === "function" ? await (needs as Decide)(input, more) : needs;
+	return { type: isNeeded ? "user-approval" : "not-applicable" };
+}
+
+type Decide = (input: unknown, options: object) => unknown;
+
+function normalized(status: unknown): Status {
+	return typeof status === "object" && status !== null
+		? (status as Status)
+		: { type: typeof status === "string" ? status : "not-applicable" };
+}
+
+/** The name of a tool comes from the model: only what the object has itself. */
+function own<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+	return record && Object.hasOwn(record, key) ? record[key] : undefined;
+}

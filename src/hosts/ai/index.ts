@@ -1,0 +1,204 @@
+/** Limits for the AI SDK: its `generateText`, `streamText` and `ToolLoopAgent`, under a limit. Each call is a run. */
+import * as ai from "ai";
+import { kindOf, type MeterId } from "../../core/meters.ts";
+import { isBroken, type Outcome } from "../../core/outcome.ts";
+import { LimitExceeded } from "../../loop/limit-exceeded.ts";
+import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
+import { asParent, treeOf } from "../../loop/sharing/parents.ts";
+import { A_FUNCTION } from "../../settings/options.ts";
+import { Guard, type Price, type Settings, type Step } from "./guard.ts";
+import { watch } from "./watch.ts";
+
+export { LimitExceeded, type LoopOptions, type Outcome, type Price };
+
+export type AiOptions = LoopOptions & {
+	/** The SDK reports no prices, so a limit of cost needs this one. */
+	readonly price?: Price;
+};
+
+export interface AiLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
+	/** As the SDK's own. Rejects with `LimitExceeded` if a limit lets no step be made or cuts one off, or cannot be enforced. */
+	readonly generateText: typeof ai.generateText;
+	/** As the SDK's own. */
+	readonly streamText: typeof ai.streamText;
+	/** As the SDK's own; without `stopWhen` it takes as many steps as the limit allows. */
+	readonly ToolLoopAgent: typeof ai.ToolLoopAgent;
+	/** How the call that gave this result ended. A stream that nobody reads is read to its end for it. */
+	outcomeOf(result: object): Promise<Outcome>;
+}
+
+interface Callbacks extends Settings {
+	readonly experimental_steering?: ReturnType<typeof ai.experimental_createSteering> | undefined;
+	readonly onStepEnd?: Callback;
+	readonly onStepFinish?: Callback;
+	readonly onEnd?: Callback;
+	readonly onFinish?: Callback;
+	readonly onAbort?: Callback;
+	readonly onStepError?: Callback;
+}
+
+type Callback = ((event: never) => unknown) | undefined;
+
+/** How a wrapped agent hands its guard to its own `prepareCall`. */
+const GUARD = Symbol("pi-turn-limit");
+
+/** @throws RangeError or TypeError that names the option, its value and what was expected. */
+export function aiLimit(options: AiOptions = {}): AiLimit {
+	const limit = limitFor({ name: "aiLimit", others: { price: A_FUNCTION } }, options);
+	if (options.price === undefined && isCostLimited(limit))
+		throw new TypeError("price: expected a function, because cost is limited and the AI SDK reports none.");
+	const outcomes = new WeakMap<object, () => Promise<Outcome>>();
+
+	function guard({ abortSignal: signal, experimental_steering }: Callbacks) {
+		const run = limit.start({ signal });
+		const steering = experimental_steering ?? ai.experimental_createSteering();
+		return { guard: new Guard(run, steering, options.price), run, signal, steering };
+	}
+	type Guarded = ReturnType<typeof guard>;
+
+	/** What a call and an agent's call have in common. */
+	function watched({ guard, run, steering }: Guarded, given: Callbacks): object {
+		return {
+			abortSignal: run.signal,
+			experimental_steering: steering,
+			onStepEnd: both(given.onStepEnd ?? given.onStepFinish, (step: Step) => guard.endStep(step)),
+		};
+	}
+
+	function gated(guard: Guard, given: Settings): object {
+		return {
+			prepareStep: guard.prepareStep(given),
+			stopWhen: guard.stopWhen(given),
+			toolApproval: guard.toolApproval(given),
+		};
+	}
+
+	async function generated<R extends object>({ guard, run, signal }: Guarded, call: () => Promise<R>): Promise<R> {
+		try {
+			const result = await call();
+			const outcome = await run.settle();
+			if (isBroken(outcome)) throw new LimitExceeded(outcome, run.reason);
+			outcomes.set(result, () => Promise.resolve(outcome));
+			return result;
+		} catch (error) {
+			throw await guard.failed(error, signal);
+		}
+	}
+
+	function streamed<R extends { consumeStream: () => PromiseLike<void> }>(
+		{ guard, run, signal }: Guarded,
+		result: R,
+	): R {
+		let isOver = false;
+		const settle = async (): Promise<void> => {
+			isOver = true;
+			if (signal?.aborted) run.interrupt();
+			await run.settle();
+		};
+		const seen = watch(result, {
+			over: settle,
+			failed: (error) => {
+				isOver = true;
+				return guard.failed(error, signal);
+			},
+			cancelled: () => {
+				run.interrupt();
+				return settle();
+			},
+		});
+		outcomes.set(seen, async () => {
+			if (!isOver) await result.consumeStream();
+			return await run.settle();
+		});
+		return seen;
+	}
+
+	/** `onEnd` is not called for every end; the watch on the result sees the others. */
+	function ends({ run, signal }: Guarded, given: Callbacks): object {
+		return {
+			onEnd: both(given.onEnd ?? given.onFinish, () => run.settle()),
+			onAbort: both(given.onAbort, () => {
+				if (signal?.aborted) run.interrupt();
+				return run.settle();
+			}),
+			onStepError: both(given.onStepError, ({ error }: { error: unknown }) => run.fail(error)),
+		};
+	}
+
+	class LimitedAgent extends ai.ToolLoopAgent {
+		constructor(settings: ConstructorParameters<typeof ai.ToolLoopAgent>[0]) {
+			type Prepare = (given: Settings & { [GUARD]?: Guard }) => Promise<object>;
+			const theirs = settings.prepareCall as unknown as Prepare | undefined;
+			const prepareCall: Prepare = async ({ [GUARD]: guard, ...given }) => {
+				const prepared = (await theirs?.(given)) ?? given;
+				return guard === undefined ? prepared : { ...prepared, ...gated(guard, prepared) };
+			};
+			const stopWhen = settings.stopWhen ?? ai.isLoopFinished();
+			super({ ...settings, stopWhen, prepareCall } as never);
+		}
+
+		override generate(given: Parameters<ai.ToolLoopAgent["generate"]>[0]): ReturnType<ai.ToolLoopAgent["generate"]> {
+			const made = guard(given);
+			const call = { ...given, ...watched(made, given), [GUARD]: made.guard };
+			return generated(made, () => super.generate(call));
+		}
+
+		override async stream(given: Parameters<ai.ToolLoopAgent["stream"]>[0]): ReturnType<ai.ToolLoopAgent["stream"]> {
+			const made = guard(given);
+			const call = {
+				...given,
+				...watched(made, given),
+				...ends(made, given),
+				[GUARD]: made.guard,
+			};
+			try {
+				return streamed(made, await super.stream(call));
+			} catch (error) {
+				throw await made.guard.failed(error, made.signal);
+			}
+		}
+	}
+
+	const generateText = (given: Callbacks): Promise<object> => {
+		const made = guard(given);
+		const call = { ...given, ...gated(made.guard, given), ...watched(made, given) };
+		return generated(made, () => ai.generateText(call as never));
+	};
+
+	const streamText = (given: Callbacks): object => {
+		const made = guard(given);
+		const call = { ...given, ...gated(made.guard, given), ...watched(made, given), ...ends(made, given) };
+		return streamed(made, ai.streamText(call as never));
+	};
+
+	const made: AiLimit = {
+		generateText: generateText as unknown as typeof ai.generateText,
+		streamText: streamText as unknown as typeof ai.streamText,
+		ToolLoopAgent: LimitedAgent as unknown as typeof ai.ToolLoopAgent,
+		outcomeOf: async (result) => {
+			const outcome = outcomes.get(result);
+			if (outcome === undefined) throw new TypeError("outcomeOf(): expected a result of this limit.");
+			return await outcome();
+		},
+		snapshot: () => limit.snapshot(),
+		environment: () => limit.environment(),
+	};
+	asParent(made, () => treeOf(limit));
+	return made;
+}
+
+function isCostLimited(limit: LoopLimit): boolean {
+	const meters = Object.entries(limit.snapshot()) as [MeterId, { limit: unknown }][];
+	return meters.some(([id, { limit }]) => kindOf(id).of === "cost" && limit !== "unlimited");
+}
+
+/** Theirs first, and ours in any case. */
+function both<E>(theirs: Callback, ours: (event: E) => unknown): (event: E) => Promise<void> {
+	return async (event) => {
+		try {
+			await (theirs as ((event: E) => unknown) | undefined)?.(event);
+		} finally {
+			await ours(event);
+		}
+	};
+}

@@ -1,0 +1,165 @@
+/** Limits for a bare `Agent` of pi-agent-core: each `prompt` and each `continue` is a run. */
+import type { Agent, AgentEvent } from "@earendil-works/pi-agent-core";
+import type { Outcome } from "../../core/outcome.ts";
+import { type Spending, sum } from "../../loop/amounts.ts";
+import { LimitExceeded } from "../../loop/limit-exceeded.ts";
+import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
+import type { LoopRun } from "../../loop/run.ts";
+import { asParent, treeOf } from "../../loop/sharing/parents.ts";
+
+export { LimitExceeded, type LoopOptions, type Outcome };
+
+export interface AgentLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
+	/** How the last run ended; undefined before the first. */
+	readonly outcome: Outcome | undefined;
+}
+
+/** Only what we use, so that a subclass or another version fits too. */
+type Limited = Pick<
+	Agent,
+	| "prompt"
+	| "continue"
+	| "abort"
+	| "subscribe"
+	| "hasQueuedMessages"
+	| "signal"
+	| "prepareRequest"
+	| "beforeToolCall"
+	| "finishTurn"
+>;
+
+type Hook = "prepareRequest" | "beforeToolCall" | "finishTurn";
+type Message = Extract<AgentEvent, { type: "message_end" }>["message"];
+type Reply = Extract<Message, { role: "assistant" }>;
+
+interface Current {
+	readonly run: LoopRun;
+	hasBegun: boolean;
+	/** Aborts with the agent. */
+	readonly abort: AbortController;
+	/** Results of this turn that ask the agent to end, and all of them. */
+	terminating: number;
+}
+
+/**
+ * Guards the agent from now on. Hooks that it has, and those that it is given later, go on working.
+ * @throws RangeError or TypeError that names the option, its value and what was expected.
+ */
+export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimit {
+	const limit = limitFor({ name: "limitAgent", others: {} }, options);
+	let current: Current | undefined;
+	let outcome: Outcome | undefined;
+
+	async function guarded(go: () => Promise<void>): Promise<void> {
+		// The agent rejects a second run by itself.
+		if (current) return await go();
+		const abort = new AbortController();
+		const run = limit.start({ signal: abort.signal });
+		run.signal.addEventListener("abort", () => agent.abort(), { once: true });
+		const mine: Current = { run, abort, hasBegun: false, terminating: 0 };
+		current = mine;
+		try {
+			await go();
+		} finally {
+			current = undefined;
+			if (mine.hasBegun) outcome = await run.settle();
+		}
+	}
+
+	const prompt = agent.prompt.bind(agent) as (...args: unknown[]) => Promise<void>;
+	const goOn = agent.continue.bind(agent);
+	agent.prompt = (...args: unknown[]) => guarded(() => prompt(...args));
+	agent.continue = () => guarded(goOn);
+
+	wrap(agent, "prepareRequest", (theirs) => async (request, signal) => {
+		const update = (await theirs()?.(request, signal)) ?? {};
+		const { run } = must(current);
+		const notes = await run.turn();
+		if (notes === undefined) throw new LimitExceeded(await run.settle(), run.reason);
+		if (notes.length === 0) return update;
+		const context = update.context ?? request.context;
+		const messages = notes.map((content) => ({ role: "user", content, timestamp: Date.now() }) as const);
+		return { ...update, context: { ...context, messages: [...context.messages, ...messages] } };
+	});
+
+	wrap(agent, "beforeToolCall", (theirs) => async (call, signal) => {
+		const answer = await theirs()?.(call, signal);
+		if (answer?.block) return answer;
+		const { toolCall, args } = call;
+		const reason = await must(current).run.call({ tool: toolCall.name, input: args }, toolCall.id);
+		return reason === undefined ? answer : { block: true, reason };
+	});
+
+	wrap(agent, "finishTurn", (theirs) => async (turn, signal) => {
+		const decision = (await theirs()?.(turn, signal)) ?? undefined;
+		const { run, terminating } = must(current);
+		const { message, toolResults } = turn;
+		if (message.stopReason === "error") run.fail(message.errorMessage ?? "error");
+		if (message.stopReason === "aborted") run.interrupt();
+		if (message.stopReason === "error" || message.stopReason === "aborted") return decision;
+		must(current).terminating = 0;
+		const isWorking = toolResults.length > terminating || agent.hasQueuedMessages();
+		const goesOn = decision ? decision.action === "continue" : isWorking;
+		const next = await run.endTurn({ goesOn, concluded: isAnswer(message) });
+		if (decision?.action === "end") return decision;
+		if (next === "again") return { action: "continue" };
+		return next === "stop" && goesOn ? { action: "end" } : decision;
+	});
+
+	agent.subscribe(async (event, signal) => {
+		if (current === undefined) return;
+		if (event.type === "agent_start") begin(current, signal);
+		if (event.type === "tool_execution_end" && isTerminating(event.result)) current.terminating++;
+		if (event.type === "message_end") await current.run.charge(spentBy(event.message));
+	});
+
+	const made: AgentLimit = {
+		snapshot: () => limit.snapshot(),
+		environment: () => limit.environment(),
+		get outcome() {
+			return outcome;
+		},
+	};
+	asParent(made, () => treeOf(limit));
+	return made;
+}
+
+function begin(current: Current, signal: AbortSignal): void {
+	current.hasBegun = true;
+	signal.addEventListener("abort", () => current.abort.abort(), { once: true });
+}
+
+function must(current: Current | undefined): Current {
+	if (current === undefined) throw new Error("pi-turn-limit: the agent runs, but not by prompt() or continue().");
+	return current;
+}
+
+/** An accessor, because a hook that is assigned later would take the gate away. */
+function wrap<H extends Hook>(
+	agent: Limited,
+	name: H,
+	around: (theirs: () => Limited[H]) => NonNullable<Limited[H]>,
+): void {
+	let theirs = agent[name];
+	const ours = around(() => theirs);
+	Object.defineProperty(agent, name, {
+		...{ configurable: true, enumerable: true },
+		get: () => ours,
+		set: (hook: Limited[H]) => (theirs = hook === ours ? theirs : hook),
+	});
+}
+
+/** Text that was not cut off. */
+function isAnswer({ content, stopReason }: Reply): boolean {
+	return stopReason !== "length" && content.some((part) => part.type === "text" && part.text.trim() !== "");
+}
+
+function isTerminating(result: unknown): boolean {
+	return (result as { terminate?: unknown } | undefined)?.terminate === true;
+}
+
+/** Of a reply, or of a tool that reports its own. */
+function spentBy(message: Message): Spending {
+	const { input, output, cacheWrite, cost }: Partial<Reply["usage"]> = (message as Partial<Reply>).usage ?? {};
+	return { tokens: sum(input, output, cacheWrite), cost: cost?.total };
+}

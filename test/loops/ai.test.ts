@@ -1,0 +1,364 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+	APICallError,
+	createTextStreamResponse,
+	isStepCount,
+	jsonSchema,
+	type ModelMessage,
+	Output,
+	stepCountIs,
+	tool,
+	toTextStream,
+} from "ai";
+import { aiLimit, type AiOptions, LimitExceeded, type Outcome } from "../../src/hosts/ai/index.ts";
+import { IN_FORM } from "../../src/hosts/ai/guard.ts";
+import { calls, type Reply, text } from "../harness/model.ts";
+import { aiModel, ScriptedModel, type Script } from "./model.ts";
+
+const input = jsonSchema<{ n?: number }>({ type: "object", properties: {} });
+const work = (n: number): Reply => calls({ name: "noop", args: { n } });
+const endless: Script = work;
+
+/** Deprecated, and still what many tools say. */
+const NEEDS_APPROVAL = { needsApproval: true };
+
+/** A model, a tool that counts its executions, and a limit whose outcomes are kept. */
+function stage(options: AiOptions, script: Script) {
+	const model = new ScriptedModel(script);
+	const outcomes: string[] = [];
+	let ran = 0;
+	const noop = tool({ inputSchema: input, execute: () => `result ${++ran}` });
+	const limit = aiLimit({ ...options, onOutcome: ({ kind, turns }) => outcomes.push(`${kind} ${turns}`) });
+	const settings = { model: aiModel(model), prompt: "go", tools: { noop }, maxRetries: 0 };
+	return { model, limit, settings, outcomes, noop, ran: () => ran };
+}
+
+describe("a program's own hooks go on working:", () => {
+	test("stopWhen ends the run by itself", async () => {
+		const { limit, settings, model } = stage({ turns: 5 }, endless);
+		const result = await limit.generateText({ ...settings, stopWhen: [isStepCount(9), isStepCount(2)] });
+		assert.equal(model.requests.length, 2);
+		assert.equal((await limit.outcomeOf(result)).kind, "completed");
+	});
+
+	test("a stopWhen that throws rejects, and the run has an outcome", async () => {
+		const { limit, settings, outcomes } = stage({ turns: 5 }, endless);
+		const stopWhen = (): never => {
+			throw new Error("bad condition");
+		};
+		await assert.rejects(limit.generateText({ ...settings, stopWhen }), /bad condition/);
+		assert.equal(outcomes.length, 1);
+	});
+
+	test("prepareStep's messages are sent, with our notes after them", async () => {
+		const { limit, settings, model } = stage({ turns: 2, grace: 1 }, endless);
+		const prepareStep = ({ messages }: { messages: ModelMessage[] }) => ({
+			messages: [...messages, { role: "user" as const, content: "theirs" }],
+		});
+		await limit.generateText({ ...settings, prepareStep });
+		const [first = [], second = []] = model.requests;
+		assert.equal(first.at(-1), "theirs");
+		assert.equal(second.filter((heard) => heard === "theirs").length, 2);
+		assert.match(second.at(-1) ?? "", /^Only 1 turn left/);
+	});
+
+	test("a prepareStep that throws rejects, and the run has failed", async () => {
+		const { limit, settings, outcomes, model } = stage({}, endless);
+		const prepareStep = (): never => {
+			throw new Error("bad hook");
+		};
+		await assert.rejects(limit.generateText({ ...settings, prepareStep }), /bad hook/);
+		assert.deepEqual([outcomes, model.requests.length], [["failed 0"], 0]);
+	});
+
+	test("callbacks are called, and one that throws harms nothing", async () => {
+		const { limit, settings, outcomes } = stage({ turns: 2, grace: 0 }, endless);
+		const heard: string[] = [];
+		await limit.generateText({
+			...settings,
+			onStepEnd: () => {
+				heard.push("step");
+				throw new Error("no log");
+			},
+			onEnd: () => void heard.push("end"),
+		});
+		assert.deepEqual([heard, outcomes], [["step", "step", "end"], ["exhausted 2"]]);
+	});
+
+	test("toolApproval denies what it denies, and what it lets through is gated", async () => {
+		const { limit, settings, ran, outcomes } = stage({ toolCalls: 1 }, endless);
+		let asked = 0;
+		const toolApproval = (): "denied" | "approved" => (++asked === 1 ? "denied" : "approved");
+		await limit.generateText({ ...settings, toolApproval });
+		assert.deepEqual([ran(), outcomes], [1, ["exhausted 3"]]);
+	});
+
+	for (const [what, approval] of [
+		["a status for a tool", { noop: "denied" as const }],
+		["a function for a tool", { noop: () => ({ type: "denied" as const, reason: "not today" }) }],
+	] as const) {
+		test(`${what} is read as before`, async () => {
+			const { limit, settings, ran } = stage({ turns: 2 }, endless);
+			await limit.generateText({ ...settings, toolApproval: approval });
+			assert.equal(ran(), 0);
+		});
+	}
+
+	test("a steering object of their own carries our message too", async () => {
+		const { experimental_createSteering: create } = await import("ai");
+		const { limit, settings, model, outcomes } = stage({ turns: 1, policy: "synthesize" }, (n) =>
+			n === 1 ? work(1) : text(n === 2 ? "" : "report"),
+		);
+		await limit.generateText({ ...settings, experimental_steering: create() });
+		assert.deepEqual([model.requests.length, outcomes], [3, ["synthesized 3"]]);
+	});
+
+	test("an agent's prepareCall, and its own stopWhen", async () => {
+		const { limit, settings, model, outcomes } = stage({ turns: 5 }, endless);
+		const { prompt, ...rest } = settings;
+		const agent = new limit.ToolLoopAgent({
+			...rest,
+			stopWhen: stepCountIs(3),
+			prepareCall: (call) => ({ ...call, instructions: "prepared" }),
+		});
+		await agent.generate({ prompt });
+		assert.deepEqual([model.requests.length, outcomes], [3, ["completed 3"]]);
+		assert.ok(model.requests[0]?.includes("prepared"));
+	});
+
+	test("an agent takes more than the SDK's 20 steps where the limit allows it", async () => {
+		const { limit, settings, model } = stage({ turns: 23 }, endless);
+		const { prompt, ...rest } = settings;
+		await new limit.ToolLoopAgent(rest).generate({ prompt });
+		assert.equal(model.requests.length, 23);
+	});
+});
+
+describe("an approval", () => {
+	/** The messages of a run that waits for an approval, and the answer to it. */
+	async function approved(options: AiOptions) {
+		const { limit, settings, model, ran, outcomes } = stage(options, (n) => (n === 1 ? work(1) : text("done")));
+		let executed = 0;
+		const noop = tool({ inputSchema: input, ...NEEDS_APPROVAL, execute: () => `result ${++executed}` });
+		const { prompt, ...rest } = { ...settings, tools: { noop } };
+		const first = await limit.generateText({ ...rest, messages: [{ role: "user", content: prompt }] });
+		const request = first.content.find((part) => part.type === "tool-approval-request");
+		assert.ok(request);
+		const messages: ModelMessage[] = [
+			{ role: "user", content: prompt },
+			...first.finalStep.response.messages,
+			{
+				role: "tool",
+				content: [{ type: "tool-approval-response", approvalId: request.approvalId, approved: true }],
+			},
+		];
+		return { limit, rest, model, ran, outcomes, messages, executed: () => executed };
+	}
+
+	test("that is waited for ends the run, and the call counts in the run that makes it", async () => {
+		const { limit, rest, messages, executed, outcomes, model } = await approved({ turns: 5 });
+		assert.deepEqual(outcomes, ["completed 1"]);
+		const result = await limit.generateText({ ...rest, messages });
+		const { turns, toolCalls } = await limit.outcomeOf(result);
+		assert.deepEqual([executed(), turns, toolCalls, model.requests.length], [1, 1, 1, 2]);
+	});
+
+	test("lets no call run where the limit lets no turn be made", async () => {
+		const { rest, messages, model } = await approved({ turns: 5 });
+		const limit = aiLimit({ turns: 0 });
+		let executed = 0;
+		const noop = tool({ inputSchema: input, ...NEEDS_APPROVAL, execute: () => `result ${++executed}` });
+		await assert.rejects(limit.generateText({ ...rest, tools: { noop }, messages }), LimitExceeded);
+		assert.deepEqual([executed, model.requests.length], [0, 1]);
+	});
+});
+
+describe("a stream", () => {
+	test("that nobody reads has an outcome once somebody asks for it", async () => {
+		const { limit, settings, model } = stage({ turns: 3, grace: 0 }, endless);
+		const result = limit.streamText(settings);
+		const { kind, turns } = await limit.outcomeOf(result);
+		assert.deepEqual([kind, turns, model.requests.length], ["exhausted", 3, 3]);
+	});
+
+	for (const streamed of ["textStream", "stream"] as const) {
+		test(`that is left in the middle of ${streamed} was interrupted, and makes no further request`, async () => {
+			const script: Script = (n) => ({ ...work(n), text: `turn ${n}` });
+			const { limit, settings, model, outcomes } = stage({ turns: 9 }, script);
+			const result = limit.streamText(settings);
+			for await (const part of result[streamed]) if (JSON.stringify(part).includes("turn 2")) break;
+			assert.equal((await limit.outcomeOf(result)).kind, "interrupted");
+			const requests = model.requests.length;
+			await new Promise((resolve) => setTimeout(resolve, 20));
+			assert.deepEqual([model.requests.length, outcomes.length], [requests, 1]);
+		});
+	}
+
+	test("that fails has failed, whoever waits for it", async () => {
+		const { limit, settings, outcomes } = stage({}, () => ({ failure: { status: 400, message: "no such model" } }));
+		const result = limit.streamText({ ...settings, onError: () => {} });
+		await assert.rejects(async () => await result.text);
+		const outcome = await limit.outcomeOf(result);
+		assert.ok(outcome.kind === "failed" && outcome.by === "provider");
+		assert.deepEqual(outcomes, ["failed 1"]);
+	});
+
+	test("gives a response for a browser as before", async () => {
+		const { limit, settings, outcomes } = stage({}, (n) => (n < 2 ? work(n) : text("done")));
+		const stream = toTextStream({ stream: limit.streamText(settings).stream });
+		assert.equal(await createTextStreamResponse({ stream }).text(), "done");
+		assert.deepEqual(outcomes, ["completed 2"]);
+	});
+
+	test("calls their onEnd and onAbort", async () => {
+		const heard: string[] = [];
+		const callbacks = { onEnd: () => void heard.push("end"), onAbort: () => void heard.push("abort") };
+		const done = stage({}, () => text("done"));
+		await done.limit.streamText({ ...done.settings, ...callbacks }).text;
+		const abort = new AbortController();
+		const cut = stage({}, () => {
+			abort.abort();
+			return text("done");
+		});
+		const result = cut.limit.streamText({ ...cut.settings, ...callbacks, abortSignal: abort.signal });
+		await result.consumeStream();
+		assert.deepEqual([heard, cut.outcomes], [["end", "abort"], ["interrupted 1"]]);
+	});
+});
+
+describe("cost", () => {
+	test("cannot be limited without a price", () => {
+		for (const options of [{ cost: 1 }, { sessionCost: 1 }, { dayCost: "$2" }])
+			assert.throws(() => aiLimit(options), { name: "TypeError", message: /^price: expected a function, because/ });
+		aiLimit({ cost: "unlimited" });
+		assert.throws(() => aiLimit({ price: 3 } as never), { message: "price: expected a function, got 3." });
+	});
+
+	for (const [what, price] of [
+		["throws", () => { throw new Error("unknown model"); }], // prettier-ignore
+		["is no number", () => Number.NaN],
+		["is less than nothing", () => -1],
+	] as const) {
+		test(`whose price ${what} stops the run`, async () => {
+			const { limit, settings, model, outcomes } = stage({ cost: 1, price }, endless);
+			await assert.rejects(limit.generateText(settings), (error: unknown) => {
+				assert.ok(error instanceof LimitExceeded && error.outcome.kind === "failed");
+				assert.match(error.message, /failed and stopped the run/);
+				return true;
+			});
+			assert.deepEqual([model.requests.length, outcomes], [1, ["failed 1"]]);
+		});
+	}
+});
+
+test("what was read from the cache is free", async () => {
+	const usage = {
+		inputTokens: { total: 900, noCache: 100, cacheRead: 700, cacheWrite: 100 },
+		outputTokens: { total: 50, text: 50, reasoning: 0 },
+	};
+	const { limit, settings } = stage({}, () => text("done"));
+	const model = aiModel(new ScriptedModel(() => text("done")));
+	const generate = model.doGenerate.bind(model);
+	model.doGenerate = async (options) => ({ ...(await generate(options)), usage });
+	const result = await limit.generateText({ ...settings, model });
+	assert.equal((await limit.outcomeOf(result)).tokens, 250);
+});
+
+test("a retry of the SDK's own is one turn", async () => {
+	const { limit, settings, model, outcomes } = stage({ turns: 2 }, () => text("done"));
+	const generate = settings.model.doGenerate.bind(settings.model);
+	let failed = false;
+	settings.model.doGenerate = async (options) => {
+		const made = await generate(options);
+		if (failed) return made;
+		failed = true;
+		const responseHeaders = { "retry-after-ms": "1" };
+		throw new APICallError({ message: "busy", url: "", requestBodyValues: {}, isRetryable: true, responseHeaders });
+	};
+	await limit.generateText({ ...settings, maxRetries: 1 });
+	assert.deepEqual([model.requests.length, outcomes], [2, ["completed 1"]]);
+});
+
+test("a final pass asks for the form that the answer has to have", async () => {
+	const { limit, settings, model } = stage({ turns: 1, policy: "synthesize" }, (n, texts) =>
+		texts.some((heard) => heard.endsWith(IN_FORM)) ? text('{"found":3}') : work(n),
+	);
+	const output = Output.object({ schema: jsonSchema<{ found: number }>({ type: "object" }) });
+	const result = await limit.generateText({ ...settings, output });
+	const { found }: { found: number } = result.output;
+	assert.deepEqual([found, model.requests.length], [3, 2]);
+});
+
+test("the first step that a limit refuses rejects with the outcome", async () => {
+	const { limit, settings } = stage({ turns: 0 }, endless);
+	await assert.rejects(limit.generateText(settings), (error: unknown) => {
+		assert.ok(error instanceof LimitExceeded);
+		assert.equal(error.outcome.kind, "exhausted");
+		assert.match(error.message, /^pi-turn-limit: stopped at the limit of 0 turns \(option\)/);
+		return true;
+	});
+});
+
+test("an abort rejects as the SDK's own does", async () => {
+	const abort = new AbortController();
+	const { limit, settings, outcomes } = stage({}, (n) => {
+		if (n === 2) abort.abort(new Error("enough"));
+		return work(n);
+	});
+	await assert.rejects(limit.generateText({ ...settings, abortSignal: abort.signal }), /enough/);
+	assert.deepEqual(outcomes, ["interrupted 2"]);
+});
+
+test("runs at once, and runs inside tools, have counts of their own and share their tree's", async () => {
+	const inner = stage({ turns: 2, grace: 0 }, endless);
+	const outer = stage({ turns: 3, grace: 0 }, endless);
+	const noop = tool({
+		inputSchema: input,
+		execute: async () => (await inner.limit.outcomeOf(await inner.limit.generateText(inner.settings))).kind,
+	});
+	await Promise.all([1, 2].map(() => outer.limit.generateText({ ...outer.settings, tools: { noop } })));
+	assert.deepEqual(outer.outcomes, ["exhausted 3", "exhausted 3"]);
+	assert.equal(inner.outcomes.filter((outcome) => outcome === "exhausted 2").length, 6);
+});
+
+test("a result of another limit has no outcome here", async () => {
+	const { limit } = stage({}, endless);
+	await assert.rejects(limit.outcomeOf({}), {
+		name: "TypeError",
+		message: "outcomeOf(): expected a result of this limit.",
+	});
+});
+
+test("the last run's meters can be read", async () => {
+	const { limit, settings } = stage({ turns: 2 }, endless);
+	await limit.generateText(settings);
+	assert.equal(limit.snapshot().turns.used, 2);
+	assert.match(limit.environment()["PI_TURN_LIMIT_ROOT"] ?? "", /^\d+\./);
+});
+
+function seen(value: unknown): unknown {
+	return value;
+}
+
+/** Compiles only if types come through as they do from the SDK itself. */
+export async function types(outcome: Outcome): Promise<unknown> {
+	const { generateText, streamText, ToolLoopAgent } = aiLimit();
+	const model = aiModel(new ScriptedModel(() => text("")));
+	const add = tool({ inputSchema: jsonSchema<{ a: number }>({ type: "object" }), execute: ({ a }) => ({ sum: a }) });
+	const output = Output.object({ schema: jsonSchema<{ found: number }>({ type: "object" }) });
+	const result = await generateText({ model, prompt: "", tools: { add }, output });
+	const found: number = result.output.found;
+	for (const each of result.toolResults) if (!each.dynamic) seen(each.output.sum satisfies number);
+	// @ts-expect-error: the output has no such key
+	seen(result.output.lost);
+	// @ts-expect-error: no such tool
+	void generateText({ model, prompt: "", tools: { add }, activeTools: ["subtract"] });
+	for (const each of await streamText({ model, prompt: "", tools: { add } }).toolCalls)
+		if (!each.dynamic) seen(each.input.a satisfies number);
+	const agent = new ToolLoopAgent({ model, tools: { add }, output });
+	const made = await agent.generate({ prompt: "" });
+	// @ts-expect-error: it is a number
+	seen(made.output.found satisfies string);
+	return [found, made.output.found satisfies number, outcome];
+}

@@ -1,0 +1,438 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+	type Ask,
+	type LoopLimit,
+	loopLimit,
+	type LoopOptions,
+	type LoopRun,
+	type Outcome,
+	refusal,
+} from "../../src/loop/index.ts";
+
+const call = (n = 0) => ({ tool: "noop", input: { n } });
+
+/** Takes turns of one call each until the run says no; gives how many. */
+async function work(run: LoopRun, most = Infinity): Promise<number> {
+	let turns = 0;
+	while (turns < most && (await run.turn()) !== undefined) {
+		turns++;
+		await new Promise(setImmediate);
+		await run.call(call(turns));
+		if ((await run.endTurn({ goesOn: true })) === "stop") break;
+	}
+	return turns;
+}
+
+function brief(outcome: Outcome): string {
+	return `${outcome.kind}${"meter" in outcome ? ` ${outcome.meter}` : ""} ${outcome.turns}`;
+}
+
+test("without options there are 25 turns, as everywhere", async () => {
+	const run = loopLimit().start();
+	assert.equal(await work(run), 25);
+	assert.equal(brief(await run.settle()), "exhausted turns 25");
+});
+
+describe("wrong options", () => {
+	const wrong: [options: unknown, error: string, message: RegExp][] = [
+		[3, "TypeError", /^loopLimit\(\): expected an object of options, got 3\.$/],
+		[{ turns: -1 }, "RangeError", /^turns: expected a whole number from 0, or unlimited, got -1\.$/],
+		[
+			{ bell: true },
+			"TypeError",
+			/^loopLimit\(\): unknown option "bell"\. Known options: turns, .*, onProblem, parent\.$/,
+		],
+		[{ ask: true }, "TypeError", /^ask: expected a function, got true\.$/],
+		[{ onProblem: 1 }, "TypeError", /^onProblem: expected a function, got 1\.$/],
+		[{ parent: {} }, "TypeError", /^parent: expected a limit, a run, or "environment", got \{\}\.$/],
+		[{ budget: {} }, "TypeError", /^budget\.at/],
+	];
+	for (const [options, name, message] of wrong) {
+		test(String(message), () => assert.throws(() => loopLimit(options as LoopOptions), { name, message }));
+	}
+});
+
+describe("a run", () => {
+	test("has an outcome before its first turn, and the same one each time", async () => {
+		const outcomes: Outcome[] = [];
+		const run = loopLimit({ onOutcome: (outcome) => outcomes.push(outcome) }).start();
+		const outcome = await run.settle();
+		assert.equal(brief(outcome), "completed 0");
+		assert.equal(await run.settle(), outcome);
+		assert.deepEqual(outcomes, [outcome]);
+		assert.equal(run.reason, undefined);
+	});
+
+	test("that was interrupted, or failed, before its first turn says so", async () => {
+		const interrupted = loopLimit().start();
+		interrupted.interrupt();
+		assert.equal((await interrupted.settle()).kind, "interrupted");
+		const failed = loopLimit().start();
+		failed.fail(new Error("no key"));
+		const outcome = await failed.settle();
+		assert.ok(outcome.kind === "failed" && outcome.by === "provider");
+		assert.equal(outcome.message, "no key");
+	});
+
+	test("admits nothing after its end", async () => {
+		const run = loopLimit().start();
+		await run.turn();
+		await run.endTurn({ goesOn: false });
+		await run.settle();
+		assert.equal(await run.turn(), undefined);
+		assert.match((await run.call(call())) ?? "", /^Not run/);
+		assert.equal(await run.endTurn({ goesOn: true }), "stop");
+	});
+
+	test("that ends in the middle of a turn was interrupted", async () => {
+		const run = loopLimit().start();
+		await run.turn();
+		assert.equal(brief(await run.settle()), "interrupted 1");
+	});
+
+	test("repeats a failed turn without counting it again", async () => {
+		const run = loopLimit({ turns: 2, grace: 0 }).start();
+		await run.turn();
+		run.fail("overloaded");
+		assert.deepEqual(await run.turn(), []);
+		assert.equal(await run.endTurn({ goesOn: true }), "go_on");
+		assert.deepEqual(await run.turn(), []);
+		assert.equal(await run.endTurn({ goesOn: true }), "stop");
+		assert.equal(brief(await run.settle()), "exhausted turns 2");
+	});
+
+	test("that gives up after a failure has failed", async () => {
+		const run = loopLimit().start();
+		await run.turn();
+		run.fail("overloaded");
+		assert.equal(brief(await run.settle()), "failed 1");
+	});
+
+	test("gives the same answer for the same call, and counts it once", async () => {
+		const run = loopLimit({ toolCalls: 1 }).start();
+		await run.turn();
+		assert.equal(await run.call(call(1), "a"), undefined);
+		assert.equal(await run.call(call(1), "a"), undefined);
+		assert.match((await run.call(call(1), "b")) ?? "", /^Not run: the limit of 1 tool call for this run is reached/);
+		assert.match((await run.call(call(1), "b")) ?? "", /^Not run: the limit of 1 tool call for this run is reached/);
+		assert.equal((await run.settle()).toolCalls, 1);
+	});
+
+	test("opens its first turn for a call that comes before it", async () => {
+		const run = loopLimit({ turns: 1, grace: 0 }).start();
+		assert.deepEqual(await Promise.all([run.call(call(1)), run.call(call(2))]), [undefined, undefined]);
+		assert.deepEqual(await run.turn(), []);
+		assert.equal(await run.endTurn({ goesOn: true }), "stop");
+		const outcome = await run.settle();
+		assert.deepEqual([outcome.turns, outcome.toolCalls], [1, 2]);
+	});
+
+	test("runs no call before its first turn if that may not be", async () => {
+		const run = loopLimit({ turns: 0 }).start();
+		assert.match((await run.call(call())) ?? "", /^Not run: the limit of 0 turns/);
+		assert.equal(await run.turn(), undefined);
+		assert.equal(brief(await run.settle()), "exhausted turns 0");
+	});
+
+	test("charges what is reported, in dollars and tokens, also as text, and never less than nothing", async () => {
+		const run = loopLimit().start();
+		await run.turn();
+		await run.charge({ tokens: 10, cost: 0.25 });
+		await run.charge({ tokens: "10" as unknown as number, cost: -1 });
+		await run.charge({ tokens: Number.NaN });
+		await run.endTurn({ goesOn: false });
+		const { tokens, cost } = await run.settle();
+		assert.deepEqual({ tokens, cost }, { tokens: 20, cost: 0.25 });
+	});
+
+	test("whose limits cannot be enforced stops, cuts off what is under way, and says why", async () => {
+		const run = loopLimit().start();
+		await run.turn();
+		run.breakOff(new Error("no price"));
+		assert.ok(run.signal.aborted);
+		assert.match((await run.call(call())) ?? "", /^Not run/);
+		assert.equal(await run.endTurn({ goesOn: true }), "stop");
+		const outcome = await run.settle();
+		assert.ok(outcome.kind === "failed" && outcome.by === "breaker");
+		assert.equal(run.reason, "pi-turn-limit: failed and stopped the run: Error: no price");
+	});
+
+	test("tells every meter at any time", async () => {
+		const limit = loopLimit({ turns: 4, grace: () => 3 });
+		assert.deepEqual([limit.snapshot().turns.used, limit.snapshot().turns.softLimit], [0, 1]);
+		const run = limit.start();
+		await work(run, 2);
+		assert.equal(run.snapshot().turns.used, 2);
+		assert.deepEqual(limit.snapshot(), run.snapshot());
+		await run.settle();
+	});
+
+	test("says in one line which limit acted", async () => {
+		const run = loopLimit({ turns: 1 }).start();
+		await work(run);
+		await run.settle();
+		const line =
+			"pi-turn-limit: stopped at the limit of 1 turn (option), without an answer; spent: 1 turn, 1 tool call.";
+		assert.equal(run.reason, line);
+	});
+
+	test("exports what the model reads", () => assert.equal(typeof refusal, "function"));
+});
+
+describe("functions of a program", () => {
+	test("that throw are replaced, reported, and stop nothing", async () => {
+		const problems: string[] = [];
+		const fails = (): never => {
+			throw new Error("no idea");
+		};
+		const limit = loopLimit({
+			turns: 3,
+			grace: fails,
+			wrapUpMessage: fails,
+			onOutcome: fails,
+			onProblem: (it) => problems.push(it),
+		});
+		const run = limit.start();
+		await run.turn();
+		await run.endTurn({ goesOn: true });
+		assert.match((await run.turn())?.[0] ?? "", /^Only 2 turns left/);
+		await run.settle();
+		assert.deepEqual(
+			new Set(problems.map((it) => it.split(":")[0])),
+			new Set(["grace()", "wrapUpMessage()", "onOutcome()"]),
+		);
+	});
+
+	test("write the wrap-up", async () => {
+		const run = loopLimit({ turns: 2, grace: 1, wrapUpMessage: () => "Finish." }).start();
+		await work(run, 1);
+		assert.deepEqual(await run.turn(), ["Finish."]);
+		const fixed = loopLimit({ turns: 2, grace: 1, wrapUpMessage: "Stop." }).start();
+		await work(fixed, 1);
+		assert.deepEqual(await fixed.turn(), ["Stop."]);
+	});
+
+	test("that hear of problems may throw", async () => {
+		const fails = (): never => {
+			throw new Error("no");
+		};
+		const run = loopLimit({ grace: fails, onProblem: fails }).start();
+		assert.deepEqual(await run.turn(), []);
+	});
+});
+
+describe("a question", () => {
+	test("has its words, its choices and its meter", async () => {
+		const asked: unknown[] = [];
+		const run = loopLimit({
+			turns: 1,
+			ask: ({ title, message, choices, meter }) => {
+				asked.push(title, message.split("\n")[0], choices.map(({ id }) => id).join(), meter);
+				return "no";
+			},
+		}).start();
+		await work(run);
+		assert.deepEqual(asked, ["Turn limit reached", "You've used 1 turn. Continue?", "yes,tell,wrap_up,no", "turns"]);
+		const outcome = await run.settle();
+		assert.ok(outcome.kind === "declined" && outcome.answered);
+	});
+
+	for (const [given, kind] of [
+		[true, "exhausted"],
+		["yes", "exhausted"],
+		["sure", "declined"],
+		[1, "declined"],
+		[undefined, "declined"],
+		[null, "declined"],
+		[{ answer: "maybe" }, "declined"],
+		[{ answer: "none" }, "declined"],
+	] as const) {
+		test(`takes ${JSON.stringify(given)} as ${kind === "declined" ? "no yes" : "a yes"}`, async () => {
+			const run = loopLimit({ turns: 1, toolCalls: 2, ask: () => given as never }).start();
+			await run.turn();
+			const next = await run.endTurn({ goesOn: true });
+			assert.equal(next, kind === "declined" ? "stop" : "go_on");
+			await run.settle();
+		});
+	}
+
+	test("that nobody answers in time is not answered, and its signal aborts", async () => {
+		let signal: AbortSignal | undefined;
+		const ask = (...[, given]: [unknown, AbortSignal]): Promise<boolean> => {
+			signal = given;
+			return new Promise(() => {});
+		};
+		const run = loopLimit({ turns: 1, askTimeout: 1, ask }).start();
+		await work(run);
+		assert.ok(signal?.aborted);
+		const outcome = await run.settle();
+		assert.ok(outcome.kind === "declined" && !outcome.answered);
+	});
+
+	test("that is slow holds parallel calls back, and is asked once", async () => {
+		let asked = 0;
+		let answer = (_: boolean): void => {};
+		const ask = (): Promise<boolean> => {
+			asked++;
+			return new Promise((resolve) => (answer = resolve));
+		};
+		const run = loopLimit({ toolCalls: 1, ask }).start();
+		await run.turn();
+		const calls = Promise.all([1, 2].map((n) => run.call(call(n), `call ${n}`)));
+		await new Promise(setImmediate);
+		answer(false);
+		const [first, second] = await calls;
+		assert.equal(first, undefined);
+		assert.match(second ?? "", /^Not run/);
+		assert.equal(asked, 1);
+		await run.settle();
+	});
+});
+
+describe("time", () => {
+	test("that runs out cuts off what is under way, where nobody is asked", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+		const run = loopLimit({ time: 1 }).start();
+		await run.turn();
+		const aborted = new Promise((resolve) => run.signal.addEventListener("abort", resolve));
+		// The alarm looks at the real clock, which has not moved: it rings again until the time has passed.
+		const ringing = setImmediateLoop(() => t.mock.timers.tick(1000));
+		await aborted;
+		ringing.stop();
+		const outcome = await run.settle();
+		assert.ok(outcome.kind === "exhausted" && outcome.cut && outcome.meter === "time");
+	});
+});
+
+/** Calls again and again, as real time passes. */
+function setImmediateLoop(ring: () => void): { stop: () => void } {
+	let isOn = true;
+	const again = (): void => {
+		if (!isOn) return;
+		ring();
+		setImmediate(again);
+	};
+	setImmediate(again);
+	return { stop: () => (isOn = false) };
+}
+
+describe("the session's limits", () => {
+	async function together(limit: LoopLimit, runs: number): Promise<[turns: number, outcomes: string[]]> {
+		const done = await Promise.all(
+			Array.from({ length: runs }, async () => {
+				const run = limit.start();
+				const turns = await work(run);
+				return [turns, brief(await run.settle()).replace(/ \d+$/, "")] as const;
+			}),
+		);
+		return [done.reduce((sum, [turns]) => sum + turns, 0), done.map(([, outcome]) => outcome)];
+	}
+
+	for (const [max, runs] of [
+		[5, 3],
+		[0, 2],
+		[1, 4],
+		[20, 8],
+	] as const) {
+		test(`admit ${max} turns over ${runs} runs at once`, async () => {
+			const [turns, outcomes] = await together(loopLimit({ sessionTurns: max }), runs);
+			assert.equal(turns, max);
+			assert.deepEqual(new Set(outcomes), new Set(["exhausted sessionTurns"]));
+		});
+	}
+
+	test("go on over runs one after the other", async () => {
+		const limit = loopLimit({ sessionTurns: 5, grace: 0 });
+		const first = limit.start();
+		await work(first, 3);
+		await first.settle();
+		const second = limit.start();
+		assert.equal(await work(second), 2);
+		assert.equal(brief(await second.settle()), "exhausted sessionTurns 2");
+		assert.deepEqual([limit.snapshot().sessionTurns.used, limit.snapshot().sessionTurns.remaining], [5, 0]);
+	});
+
+	test("count cost and tokens of all runs", async () => {
+		const limit = loopLimit({ sessionCost: 1, grace: 0 });
+		const spend = async (): Promise<number> => {
+			const run = limit.start();
+			let turns = 0;
+			while (await run.turn()) {
+				turns++;
+				await new Promise(setImmediate);
+				await run.charge({ cost: 0.25 });
+				if ((await run.endTurn({ goesOn: true })) === "stop") break;
+			}
+			await run.settle();
+			return turns;
+		};
+		const turns = await Promise.all([spend(), spend(), spend()]);
+		const sum = turns.reduce((a, b) => a + b, 0);
+		// The first turns of the runs leave together, since nobody knows yet what one costs.
+		assert.ok(sum >= 4 && sum <= 6, String(sum));
+	});
+
+	test("wait for a turn that another run has under way, and take its place if it does not come", async () => {
+		const limit = loopLimit({ sessionTurns: 2, grace: 0 });
+		const [a, b, c] = [limit.start(), limit.start(), limit.start()];
+		await a.turn();
+		await b.turn();
+		let answer: unknown;
+		const waiting = c.turn().then((notes) => (answer = notes ?? "no"));
+		await new Promise(setImmediate);
+		assert.equal(answer, undefined);
+		await a.settle();
+		await b.settle();
+		await waiting;
+		assert.equal(answer, "no");
+		assert.equal(brief(await c.settle()), "exhausted sessionTurns 0");
+	});
+
+	test("stop waiting when the person aborts", async () => {
+		const limit = loopLimit({ sessionTurns: 1 });
+		await limit.start().turn();
+		const abort = new AbortController();
+		const run = limit.start({ signal: abort.signal });
+		const waiting = run.turn();
+		await new Promise(setImmediate);
+		abort.abort();
+		assert.equal(await waiting, undefined);
+		assert.equal(brief(await run.settle()), "interrupted 0");
+	});
+
+	test("are raised by a yes, for every run", async () => {
+		let asked = 0;
+		const limit = loopLimit({ sessionTurns: 10, ask: () => ++asked === 1 });
+		const first = limit.start();
+		assert.equal(await work(first), 11);
+		await first.settle();
+		assert.equal(limit.snapshot().sessionTurns.limit, 11);
+		const second = limit.start();
+		assert.equal(await work(second), 0);
+		assert.equal(asked, 3);
+		assert.equal(brief(await second.settle()), "declined sessionTurns 0");
+	});
+
+	test("count the final pass", async () => {
+		const limit = loopLimit({ sessionTurns: 2, policy: "synthesize", grace: 0 });
+		const run = limit.start();
+		await work(run, 2);
+		assert.equal((await run.turn())?.length, 1);
+		await run.endTurn({ goesOn: false, concluded: true });
+		assert.equal(brief(await run.settle()), "synthesized sessionTurns 3");
+		const next = limit.start();
+		assert.equal(await next.turn(), undefined);
+		assert.equal(next.snapshot().sessionTurns.used, 3);
+	});
+
+	test("count a failed turn and its repetition once", async () => {
+		const limit = loopLimit({ sessionTurns: 2, grace: 0 });
+		const run = limit.start();
+		await run.turn();
+		run.fail("overloaded");
+		await run.turn();
+		await run.endTurn({ goesOn: true });
+		assert.equal(await work(run), 1);
+	});
+});
