@@ -66,7 +66,7 @@ test("an agent without a parent is a root of its own", async (t) => {
 
 test("a parent that is no limit is refused", () => {
 	for (const parent of [{}, "root", () => {}]) {
-		assert.throws(() => turnLimit({ parent } as unknown as TurnLimitOptions), {
+		assert.throws(() => turnLimit({ parent }), {
 			name: "TypeError",
 			message: /^parent: expected what turnLimit\(\) has given, got /,
 		});

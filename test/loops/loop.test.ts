@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-	type Ask,
+	
 	type LoopLimit,
 	loopLimit,
 	type LoopOptions,
@@ -272,7 +272,7 @@ describe("a question", () => {
 
 	test("that is slow holds parallel calls back, and is asked once", async () => {
 		let asked = 0;
-		let answer = (_: boolean): void => {};
+		let answer: (yes: boolean) => void = () => {};
 		const ask = (): Promise<boolean> => {
 			asked++;
 			return new Promise((resolve) => (answer = resolve));

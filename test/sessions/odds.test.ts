@@ -4,6 +4,7 @@ import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { turnLimit } from "../../src/index.ts";
+import { Tally } from "../../src/loop/tally.ts";
 import type { State } from "../../src/core/state.ts";
 import { loadOdds, ODDS_FILE, storeOdds } from "../../src/history/odds-file.ts";
 import { DAMAGED } from "../../src/history/odds-index.ts";
@@ -182,10 +183,10 @@ describe("the table", () => {
 			phase: { name: "running", run },
 			meters: { turns: { used: 2 } },
 		} as unknown as State;
-		assert.deepEqual(personal.atQuestion(running, "turns"), []);
+		assert.deepEqual(personal.atQuestion(running, "turns", new Tally()), []);
 		await personal.prepare();
-		assert.deepEqual(personal.atQuestion(running, "turns"), [LINE(16, "8 more turns ($0.08)")]);
-		assert.deepEqual(personal.atQuestion(idle, "turns"), []);
+		assert.deepEqual(personal.atQuestion(running, "turns", new Tally()), [LINE(16, "8 more turns ($0.08)")]);
+		assert.deepEqual(personal.atQuestion(idle, "turns", new Tally()), []);
 		assert.deepEqual(await personal.inStatus(idle), []);
 		assert.deepEqual(await personal.inStatus({ ...running, attended: false }), []);
 		assert.equal((await personal.inStatus(running)).length, 1);
@@ -198,13 +199,11 @@ describe("the table", () => {
 			() => true,
 		);
 		await personal.prepare();
-		const run = { spent: { turns: 1 } };
-		const state = {
-			attended: true,
-			phase: { name: "running", run },
-			meters: { turns: { used: 8 } },
-		} as unknown as State;
-		assert.deepEqual(personal.atQuestion(state, "turns"), [LINE(12, "6 more turns ($0.06)")]);
+		const tally = new Tally();
+		tally.ended({ turns: 7, continuations: 0 } as never);
+		const run = { spent: { turns: 1, continuations: 0 } };
+		const state = { attended: true, phase: { name: "running", run } } as unknown as State;
+		assert.deepEqual(personal.atQuestion(state, "turns", tally), [LINE(12, "6 more turns ($0.06)")]);
 	});
 
 	test("is not made by a script", async (t) => {
