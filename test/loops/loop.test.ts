@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-	
 	type LoopLimit,
 	loopLimit,
 	type LoopOptions,
