@@ -157,6 +157,24 @@ describe("a run", () => {
 		assert.equal(run.reason, "pi-turn-limit: failed and stopped the run: Error: no price");
 	});
 
+	test("stops if a call cannot be judged", async () => {
+		const input: Record<string, unknown> = {};
+		input["self"] = input;
+		const run = loopLimit().start();
+		await run.turn();
+		assert.match((await run.call({ tool: "noop", input })) ?? "", /^Not run/);
+		assert.equal(await run.endTurn({ goesOn: true }), "stop");
+		const outcome = await run.settle();
+		assert.ok(outcome.kind === "failed" && outcome.by === "breaker");
+	});
+
+	test("aborts its signal with the person's", () => {
+		const abort = new AbortController();
+		const run = loopLimit().start({ signal: abort.signal });
+		abort.abort();
+		assert.ok(run.signal.aborted);
+	});
+
 	test("tells every meter at any time", async () => {
 		const limit = loopLimit({ turns: 4, grace: () => 3 });
 		assert.deepEqual([limit.snapshot().turns.used, limit.snapshot().turns.softLimit], [0, 1]);

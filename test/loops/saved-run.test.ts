@@ -66,6 +66,8 @@ describe("a run that is resumed", () => {
 		const run = resume({ toolCalls: 1 }, first);
 		assert.equal(await run.call({ tool: "a", input: {} }, "a"), undefined);
 		assert.equal(await run.call({ tool: "b", input: {} }, "b"), refused);
+		const again = resume({ toolCalls: 1 }, run);
+		assert.equal(await again.call({ tool: "b", input: {} }, "b"), refused);
 		assert.equal((await run.settle()).toolCalls, 1);
 	});
 
