@@ -119,10 +119,10 @@ describe("npm start in a terminal of the usual size", () => {
 	test("it counts, asks and says what to press, and after a no what to try next and how to leave", async () => {
 		const question = asked("turns", "You've used 3 turns. Continue?");
 		await tui.shows("Turns: 2/3");
-		assert.match(await question, /\[y\][^]*\[n\][^]*y\/n, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/);
+		assert.match(await question, /\[y\][^]*\[n\][^]*y\/n, a number, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/);
 		tui.type("n");
 		const next = await tui.shows("Try next: type cost, repeats, subagents or turns");
-		assert.match(next, /Agent aborted by user[^]*Ctrl\+D leaves\./);
+		assert.match(next, /You stopped the run at the turn limit\.[^]*Ctrl\+D leaves\./);
 	});
 
 	test("it lets the model go on with what it is told, and asks no second time", async () => {
@@ -132,7 +132,7 @@ describe("npm start in a terminal of the usual size", () => {
 		tui.press("enter");
 		await tui.shows("What should it know?");
 		tui.type("Only the tests.");
-		await tui.shows("> Only the tests.");
+		await tui.shows("Only the tests.");
 		tui.press("enter");
 		await tui.shows("within the limit, so nobody is asked");
 		await tui.shows("Try next");
@@ -141,11 +141,11 @@ describe("npm start in a terminal of the usual size", () => {
 	for (const [name, question, closing] of [
 		["turns", "You've used 3 turns. Continue?", "within the limit, so nobody is asked"],
 		["cost", "You've used $0.60. Continue?", "counted from 0 again"],
-		["repeats", "You've used 3 identical calls in a row. Continue?", "counted anew"],
+		["repeats", "The same call 3 times in a row. Continue?", "counted anew"],
 		["subagents", "You've used 6 turns in this tree of agents. Continue?", "I had one more turn"],
 	] as const) {
 		test(`it shows ${name} on request`, async () => {
-			assert.match(await asked(name, question), /y\/n, or ↑↓ and Enter\. Escape stops\./);
+			assert.match(await asked(name, question), /y\/n, (a number, )?or ↑↓ and Enter\. Escape stops\./);
 			tui.type("y");
 			await tui.shows(closing);
 			await tui.shows("Try next");

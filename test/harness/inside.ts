@@ -91,6 +91,7 @@ export class Inside {
 			// There is no screen for a dialog of our own, so the question is asked by `confirm`.
 			custom: () => Promise.reject(new Error("There is no screen.")),
 			onTerminalInput: () => () => {},
+			addAutocompleteProvider: () => {},
 			getEditorText: () => "",
 			confirm: async (title: string, message: string, options?: { signal?: AbortSignal }) => {
 				const asked = { title, message, signal: options?.signal };
