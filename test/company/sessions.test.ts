@@ -195,13 +195,13 @@ describe("in pi the next session is the root", () => {
 	const options: HostOptions = { ...fated, session: true, after: [sessions] };
 
 	for (const [prompts, code, said] of [
-		[["/fresh", "runs on"], 53, ["exhausted"]],
-		[["ends", "/fresh", "runs on"], 53, ["exhausted"]],
-		[["ends", "/fresh", "/back", "runs on"], 53, ["exhausted"]],
-		[["runs on", "/fresh", "ends"], 53, ["exhausted"]],
-		[["runs on", "/fresh", "runs on"], 53, ["exhausted", "exhausted"]],
-		[["ends", "/fresh", "wraps up"], 54, ["wrapped_up"]],
-		[["wraps up", "/fresh", "ends"], 54, ["wrapped_up"]],
+		[["/fresh", "runs on"], 53, ["stopped"]],
+		[["ends", "/fresh", "runs on"], 53, ["stopped"]],
+		[["ends", "/fresh", "/back", "runs on"], 53, ["stopped"]],
+		[["runs on", "/fresh", "ends"], 53, ["stopped"]],
+		[["runs on", "/fresh", "runs on"], 53, ["stopped", "stopped"]],
+		[["ends", "/fresh", "wraps up"], 54, ["finished"]],
+		[["wraps up", "/fresh", "ends"], 54, ["finished"]],
 	] as const) {
 		for (const mode of MODES) {
 			test(`${prompts.join(", ")}: exit code ${code}, and a line for each stop (${mode})`, async (t) => {

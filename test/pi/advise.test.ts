@@ -63,10 +63,10 @@ describe("in a script", () => {
 		assert.deepEqual(others, ["done", ""]);
 	});
 
-	test("a mistake stands on stderr, and the exit code stays 0", async (t) => {
+	test("a mistake stands on stderr, and the exit code is 1", async (t) => {
 		const { stdout, stderr, code } = await (await host(t)).print("/turn-limit advise --days soon");
 		assert.equal(stderr, 'pi-turn-limit: --days: expected a number above 0, got "soon".\n');
-		assert.deepEqual({ stdout, code }, { stdout: "", code: 0 });
+		assert.deepEqual({ stdout, code }, { stdout: "", code: 1 });
 	});
 
 	test("in json mode the stream stays pi's, and stderr says why there is no advice", async (t) => {

@@ -44,8 +44,8 @@ function asked(rpc: Rpc): string[] {
 	return rpc.questions.map(({ title, message }) => `${title}: ${message?.split("\n")[0]}`);
 }
 
-function askedAfter(amount: string): string {
-	return `Cost limit reached: You've used ${amount}. Continue?`;
+function askedAfter(amount: string, place = ""): string {
+	return `Cost limit reached${place}: You've used ${amount}. Continue?`;
 }
 
 /** How each run ended, after how many turns, and what it cost. */
@@ -197,11 +197,11 @@ test("a limit of 0 for turns and for cost: two questions before each turn, and t
 	const env = { ...cost(0), PI_MAX_TURNS: "0" };
 	const { pi, rpc } = await attended(t, (_question, n) => n <= 4, { model: endless(), env });
 	assert.deepEqual(asked(rpc), [
-		"Turn limit reached: You've used 0 turns. Continue?",
-		askedAfter("$0.00"),
-		"Turn limit reached: You've used 1 turn. Continue?",
-		askedAfter("$0.01"),
-		"Turn limit reached: You've used 1 turn. Continue?",
+		"Turn limit reached (1 of 2): You've used 0 turns. Continue?",
+		askedAfter("$0.00", " (2 of 2)"),
+		"Turn limit reached (1 of 2): You've used 1 turn. Continue?",
+		askedAfter("$0.01", " (2 of 2)"),
+		"Turn limit reached (1 of 2): You've used 1 turn. Continue?",
 	]);
 	assert.equal(pi.model.requests.length, 2);
 	assert.deepEqual(ends(pi), [["declined", 2, 0.02]]);
@@ -210,7 +210,10 @@ test("a limit of 0 for turns and for cost: two questions before each turn, and t
 test("turns and cost run out in the same turn: one question each, and each yes resets its own meter", async (t) => {
 	const model = [...times(3), text("done")];
 	const { pi, rpc } = await attended(t, "yes", { model, env: { ...cost(0.02), PI_MAX_TURNS: "2" } });
-	assert.deepEqual(asked(rpc), ["Turn limit reached: You've used 2 turns. Continue?", askedAfter("$0.02")]);
+	assert.deepEqual(asked(rpc), [
+		"Turn limit reached (1 of 2): You've used 2 turns. Continue?",
+		askedAfter("$0.02", " (2 of 2)"),
+	]);
 	assert.deepEqual(rpc.widgets().map(String).slice(3), [
 		"Turns: 2/2 · Cost: $0.02/$0.02",
 		"Turns: 0/2 · Cost: $0.02/$0.02",

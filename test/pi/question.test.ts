@@ -3,6 +3,7 @@ import { appendFileSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { endless, type Host, host, mark, outcomes, spy, type Terminal, text, times } from "../harness/index.ts";
+import { editor } from "./questions.ts";
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n) });
 const tools = (n: number): Record<string, string> => ({ PI_TURN_LIMIT_TOOLS: String(n) });
@@ -15,7 +16,7 @@ async function tell(tui: Terminal, words: string): Promise<void> {
 	tui.press("enter");
 	await tui.shows("What should it know?");
 	tui.type(words);
-	await tui.shows(`> ${words}`);
+	await tui.shows(editor(words));
 	tui.press("enter");
 }
 

@@ -12,7 +12,7 @@ async function tell(tui: Terminal): Promise<void> {
 	tui.press("enter");
 	await tui.shows("What should it know?");
 	tui.type(WORDS);
-	await tui.shows(`> ${WORDS}`);
+	await tui.shows(editor(WORDS));
 }
 
 /** A run whose first turn is asked about gets the words, and its request comes to nothing. What the next prompt sends. */
