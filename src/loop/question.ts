@@ -2,7 +2,7 @@
 import { amount, amountIn, within } from "../core/amount.ts";
 import { obstacles } from "../core/gate.ts";
 import { grant, isLimited, isReached, read, toNumber } from "../core/limit.ts";
-import { alike, type Call, concerns, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import { alike, type Call, concerns, isShared, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer } from "../core/protocol.ts";
 import type { Asking, In, State } from "../core/state.ts";
@@ -149,9 +149,11 @@ function aboutLedger(id: MeterId, unreachable: string): About {
 function aboutLimit(state: In<Asking>, id: MeterId): About {
 	const { limit, used } = state.meters[id];
 	const { run, gate, call } = state.phase;
-	const before = run.passes.filter((other) => other !== id && concerns(other, gate, call)).length;
+	// Only the ledger knows which of the shared limits are still reached, so those have no number.
+	const isPast = (other: MeterId): boolean => other !== id && !isShared(other) && concerns(other, gate, call);
+	const before = run.passes.filter(isPast).length;
 	const all = before + 1 + nextAsked(state, id).length;
-	const title = `${kindOf(id).title} reached${all > 1 ? ` (${before + 1} of ${all})` : ""}`;
+	const title = `${kindOf(id).title} reached${all > 1 && !isShared(id) ? ` (${before + 1} of ${all})` : ""}`;
 	// At a limit of 0 a yes admits one request.
 	const grants = limit.max === 0 ? 1 : toNumber(grant(id, state.meters[id]));
 	return {

@@ -52,7 +52,7 @@ for (const [does, other] of Object.entries(OTHERS)) {
 				const pi = await beside(t, other, { PI_MAX_TURNS: "3" });
 				const { stderr, code } = await pi[mode]("go");
 				assert.equal(requests(pi), 3);
-				assert.match(stderr, /^pi-turn-limit: exhausted at the limit of 3 turns /m);
+				assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns /m);
 				assert.equal(code, 53);
 			});
 		}

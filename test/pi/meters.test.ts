@@ -115,7 +115,12 @@ for (const [name, { limit, requests, continued }] of Object.entries(SCENES)) {
 			rpc.questions.map(({ title }) => title),
 			[`${title} reached`, `${title} reached`],
 		);
-		assert.ok(rpc.questions[0]?.message?.startsWith(`You've used ${shown}. Continue?\n`), rpc.questions[0]?.message);
+		assert.ok(
+			rpc.questions[0]?.message?.startsWith(
+				`${id === "repeats" ? `The same call ${limit} times in a row` : `You've used ${shown}`}. Continue?\n`,
+			),
+			rpc.questions[0]?.message,
+		);
 		assert.equal(pi.marks().length, continued);
 		const [outcome] = outcomes(pi) as { kind: string; meter: string }[];
 		assert.deepEqual([outcome?.kind, outcome?.meter], ["declined", id]);

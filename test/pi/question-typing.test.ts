@@ -87,7 +87,7 @@ test("a word that only begins like an answer goes to the editor", async (t) => {
 	tui.type("yesterday");
 	await tui.shows(editor("yesterday"));
 	tui.press("ctrl+u");
-	await tui.shows("y/n, or");
+	await tui.shows("y/n, a number, or");
 	tui.type("y");
 	tui.press("backspace");
 	tui.type("no way\r");

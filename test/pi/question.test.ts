@@ -164,7 +164,7 @@ test("under synthesize there is no Wrap up now, and the no is a stop with an ans
 	tui.type("go\r");
 	const choices = ["→ Continue (1 more turn) [y]", "  Continue, and tell it something…", "  Stop with an answer [n]"];
 	const screen = await tui.shows(choices.map((choice) => ` ${choice}`).join("\n"));
-	assert.match(screen, /Stop lets it answer from what it has, without tools\./);
+	assert.match(screen, /Stop with an answer: from what it has, without tools\. Stop now ends the run\./);
 	tui.type("n");
 	await tui.shows("From what I have.");
 });
@@ -179,7 +179,7 @@ test("a no leaves one line that is no error; it stands there the day after, and 
 	tui.type("n");
 	await tui.shows(`\n ${stopped}`);
 	assert.doesNotMatch(tui.screen(), /Error/);
-	assert.equal(tui.screen().split("Agent aborted").length, 2);
+	assert.equal(tui.screen().split("You stopped the run").length, 2);
 	const status = "Last run: stopped by you at the limit of 2 turns; spent: 2 turns, 2 tool calls, $0.02.";
 	tui.type("/turn-limit\r");
 	await tui.shows(status);

@@ -139,7 +139,7 @@ test("after a yes the held call is the first of the next 7, and the second quest
 	assert.equal(first.title, "Tool limit reached");
 	assert.equal(
 		first.message,
-		"You've used 7 tool calls. Continue?\nThis run so far: 3 turns, 7 tool calls, $0.03. Waiting: bash echo b >> marks\nYes: 7 more tool calls. No: the run ends here.",
+		"You've used 7 tool calls. Continue?\nThis run so far: 3 turns, 7 tool calls, $0.03. Waiting: bash echo b >> marks\nSince your prompt: 7 bash\nLast: bash echo a >> marks · bash echo c >> marks · bash echo b >> marks\nYes: 7 more tool calls. No: the run ends here.",
 	);
 	assert.equal(pi.marks().length, 6);
 	first.yes();
