@@ -8,7 +8,7 @@ import { transition } from "../../src/core/breaker.ts";
 import { isShared, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
 import { POLICIES } from "../../src/core/limit.ts";
 import type { Event } from "../../src/core/protocol.ts";
-import { finalPass, pointOut, RESUMED } from "../../src/core/to-model.ts";
+import { finalPass, NEW_RUN, pointOut, RESUMED } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
 import { session, type Session } from "../harness/session.ts";
 import type { Scope } from "../harness/wait.ts";
@@ -73,9 +73,11 @@ async function play(scope: Scope, attended: boolean, events: readonly Event[], w
 		pi.on("context", async ({ messages }, { signal }) => {
 			if (signal?.aborted) return;
 			const since = messages.findLastIndex(({ role }) => role !== "custom" && role !== "user");
+			// Pi's transcript keeps what the final pass was told, so the host takes it back with the next prompt; the core does not know.
 			const ours = messages.slice(since + 1).filter((message) => message.role === "custom");
+			const told = ours.map(({ content }) => content).filter((content) => content !== NEW_RUN);
 			const next = world.request();
-			log.push(["turn", ...ours.map(({ content }) => kindOfMessage(content))].join(" "));
+			log.push(["turn", ...told.map(kindOfMessage)].join(" "));
 			for (const act of next.acts) await perform(act);
 			reply = next.reply;
 		});
