@@ -9,6 +9,7 @@ import {
 	isLimited,
 	isReached,
 	type Meter,
+	POLICIES,
 	raise,
 	setMax,
 	setPolicy,
@@ -156,7 +157,7 @@ function recount(state: State, used: Readonly<Partial<PerMeter<number>>>): State
 function runOut(state: Busy, id: MeterId): Step {
 	const meter = state.meters[id];
 	const isAmount = kindOf(id).known === "after";
-	const isCut = state.phase.name === "running" && !state.attended && meter.limit.policy === "abort";
+	const isCut = state.phase.name === "running" && !state.attended && !POLICIES[meter.limit.policy].answers;
 	if (!isAmount || !isCut || !isReached(meter)) return [state, []];
 	return stop(state, { kind: "exhausted", cut: true, ...trip(state, id) }, { type: "abort" });
 }

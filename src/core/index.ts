@@ -2,7 +2,7 @@
 export { decide, transition } from "./breaker.ts";
 export { create, IDLE, isBusy, isClosed, type Setup, type State } from "./state.ts";
 export type { Answer, Balances, Decision, Effect, Event, Request, Ruling, Step } from "./protocol.ts";
-export { type Limit, limits, type Policy, POLICIES } from "./limit.ts";
+export { type Limit, limits, type Policy, POLICY_IDS } from "./limit.ts";
 export { type Call, METER_IDS, METERS, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 export {
 	limitActed,

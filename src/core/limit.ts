@@ -2,10 +2,20 @@
 import { isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter, scopeOf } from "./meters.ts";
 import { quote } from "./text.ts";
 
-/** The choice when a limit is reached and nobody continues. */
-export type Policy = "abort" | "synthesize";
+/** The policies: what follows where a limit is reached and nobody continues. The first is the default. */
+export const POLICIES = {
+	abort: { answers: false },
+	synthesize: { answers: true },
+} as const satisfies Readonly<Record<string, PolicyKind>>;
 
-export const POLICIES: readonly Policy[] = ["abort", "synthesize"];
+interface PolicyKind {
+	/** The run ends with a final pass, so nothing under way is cut off. */
+	readonly answers: boolean;
+}
+
+export type Policy = keyof typeof POLICIES;
+
+export const POLICY_IDS = Object.keys(POLICIES) as readonly Policy[];
 
 /** A bound and its policy; they travel together. */
 export interface Limit {
@@ -42,7 +52,7 @@ export interface Reading {
 }
 
 export function isPolicy(value: unknown): value is Policy {
-	return (POLICIES as readonly unknown[]).includes(value);
+	return (POLICY_IDS as readonly unknown[]).includes(value);
 }
 
 /** To compare and to count with. */

@@ -1,5 +1,5 @@
 /** A run's start, stop and end. */
-import { bound, type Meter, type Policy, refill } from "./limit.ts";
+import { bound, type Meter, type Policy, POLICIES, refill } from "./limit.ts";
 import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
 import { NO_STREAK } from "./streak.ts";
 import { type Ending, type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
@@ -48,7 +48,7 @@ export type Halted = Finishing | Stopped;
 /** A final pass needs something to answer from: a run that had no turn yet is stopped under either policy. */
 export function nobodyContinues(state: State, run: Run, verdict: Verdict & Trip, policy: Policy): In<Halted> {
 	const { meter, limit } = verdict;
-	if (policy !== "synthesize" || run.spent.turns === 0) return { ...state, phase: { name: "stopped", run, verdict } };
+	if (!POLICIES[policy].answers || run.spent.turns === 0) return { ...state, phase: { name: "stopped", run, verdict } };
 	return { ...state, phase: { name: "finishing", run, trip: { meter, limit }, turns: 0, concluded: false } };
 }
 

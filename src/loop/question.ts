@@ -1,7 +1,7 @@
 /** The question at a limit, in words: the same for every host. */
 import { amount, amountIn, within } from "../core/amount.ts";
 import { obstacles } from "../core/gate.ts";
-import { grant, isLimited, isReached, read, toNumber } from "../core/limit.ts";
+import { grant, isLimited, isReached, POLICIES, read, toNumber } from "../core/limit.ts";
 import { alike, type Call, concerns, isShared, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Answer } from "../core/protocol.ts";
@@ -66,7 +66,7 @@ export function questionAbout(
 	const activity = tally.lines(describe);
 	// The core gives a final pass only to a run that has something to answer from, and none past a closed gate.
 	const canAnswer = run.spent.turns > 0 && unreachable === undefined;
-	const end: End = !canAnswer ? "stops" : asked.meters[id].limit.policy === "synthesize" ? "answers" : "asks";
+	const end: End = !canAnswer ? "stops" : POLICIES[asked.meters[id].limit.policy].answers ? "answers" : "asks";
 	const { no, stops, choices, escape, expires } = ENDS[end];
 	const label = (by: string): string => `Continue (${by})`;
 	const canSize = grants !== undefined && id !== "repeats";

@@ -1,5 +1,5 @@
 /** The settings: one row each, those of the limits derived from the table of meters. */
-import { isPolicy, POLICIES, type Policy, toNumber } from "../core/limit.ts";
+import { isPolicy, POLICIES, type Policy, POLICY_IDS, toNumber } from "../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
 import { SCOPES, type WiderScopeName } from "../core/scopes.ts";
 import { clip } from "../core/text.ts";
@@ -136,16 +136,16 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 		read: (value) => (isPolicy(value) ? value : undefined),
 		write: same,
 		parse: lower,
-		expected: POLICIES.join(" or "),
+		expected: POLICY_IDS.join(" or "),
 		show: same,
 		title: "Policy",
 		flag: "turn-limit-policy",
 		env: "PI_TURN_LIMIT_POLICY",
 		word: "policy",
-		tightens: (project, user) => project === "abort" || project === user,
+		tightens: (project, user) => !POLICIES[project].answers || project === user,
 		about:
 			"At a limit where nobody continues: abort stops the run; synthesize refuses further tool calls and has the model give one last answer from what it has.",
-		schema: { enum: POLICIES },
+		schema: { enum: POLICY_IDS },
 	},
 	grace: {
 		read: (value) => (isCount(value) ? value : undefined),

@@ -119,7 +119,10 @@ describe("npm start in a terminal of the usual size", () => {
 	test("it counts, asks and says what to press, and after a no what to try next and how to leave", async () => {
 		const question = asked("turns", "You've used 3 turns. Continue?");
 		await tui.shows("Turns: 2/3");
-		assert.match(await question, /\[y\][^]*\[n\][^]*y\/n, a number, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/);
+		assert.match(
+			await question,
+			/\[y\][^]*\[n\][^]*y\/n, a number, or ↑↓ and Enter\. Escape stops\.[^]*y goes on and n stops/,
+		);
 		tui.type("n");
 		const next = await tui.shows("Try next: type cost, repeats, subagents or turns");
 		assert.match(next, /You stopped the run at the turn limit\.[^]*Ctrl\+D leaves\./);

@@ -64,7 +64,7 @@ for (const id of METER_IDS) {
 			assert.equal(read(write(counted)), counted);
 			assert.equal(show(counted), unit.show(counted));
 		}
-		for (const text of ["unlimited", "Unlimited"]) assert.equal(read(parse(text)), "unlimited");
+		for (const text of ["unlimited", "Unlimited", "off", "OFF"]) assert.equal(read(parse(text)), "unlimited");
 		assert.deepEqual([write("unlimited"), show("unlimited")], ["unlimited", "unlimited"]);
 		for (const value of [-1, NaN, Infinity, "many", "", null, true, "Unlimited"]) {
 			assert.equal(read(value), undefined, String(value));

@@ -81,3 +81,9 @@ for (const [content, problem] of [
 		assert.equal(read(path), content);
 	});
 }
+
+test("takes out what is undefined, and an object with its last value", () => {
+	const path = file('{ "maxTurns": 3, "session": { "maxCost": 2, "maxTurns": 9 }, "day": { "maxCost": 5 } }');
+	writeSettings(path, { maxTurns: undefined, "session.maxCost": undefined, "day.maxCost": undefined });
+	assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), { session: { maxTurns: 9 } });
+});

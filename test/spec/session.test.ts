@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { transition } from "../../src/core/breaker.ts";
 import { isShared, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
-import { POLICIES } from "../../src/core/limit.ts";
+import { POLICY_IDS } from "../../src/core/limit.ts";
 import type { Event } from "../../src/core/protocol.ts";
 import { finalPass, NEW_RUN, pointOut, RESUMED } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
@@ -172,7 +172,7 @@ for (const id of HERE) {
 		const limits = HERE.map((meter) => {
 			return { type: "limit_set", meter, max: meter === id ? max : "unlimited" } as const;
 		});
-		for (const policy of POLICIES) {
+		for (const policy of POLICY_IDS) {
 			const events = [...limits, { type: "policy_set", meter: id, policy } as const];
 			for (const attended of [true, false]) await compare(attended, events, script);
 		}

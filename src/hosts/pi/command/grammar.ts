@@ -1,5 +1,5 @@
 /** The words of `/turn-limit`: what they mean, help and completion. */
-import { isOfRound, POLICIES, type Policy } from "../../../core/limit.ts";
+import { isOfRound, type Policy, POLICY_IDS } from "../../../core/limit.ts";
 import { within } from "../../../core/amount.ts";
 import { kindOf, METER_IDS, type MeterId } from "../../../core/meters.ts";
 import { SCOPES, WIDER_SCOPES } from "../../../core/scopes.ts";
@@ -112,7 +112,7 @@ export function increaseOf(id: MeterId, text: string): number | undefined {
 type Entry = readonly [value: string, description: string];
 
 const OTHERS: readonly Entry[] = [
-	...POLICIES.map((policy): Entry => [`policy ${policy}`, ABOUT_POLICY[policy]]),
+	...POLICY_IDS.map((policy): Entry => [`policy ${policy}`, ABOUT_POLICY[policy]]),
 	["grace 2", "tell the model to wrap up when 2 turns remain"],
 	["grace 0", "never tell the model to wrap up"],
 	...Object.entries(ALONE),

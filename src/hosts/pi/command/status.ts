@@ -1,5 +1,5 @@
 /** What `/turn-limit` shows: every meter and setting, and the place that it comes from. */
-import { isCounted, type Meter, POLICIES, read } from "../../../core/limit.ts";
+import { isCounted, type Meter, POLICY_IDS, read } from "../../../core/limit.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
@@ -51,7 +51,7 @@ function shown(state: State, id: MeterId): Meter {
 function describe(id: MeterId, meter: Meter, noun: string): string {
 	if (!isCounted(id, meter)) return "unlimited";
 	const { policy, limit } = read(meter);
-	const isTold = limit !== "unlimited" && policy !== POLICIES[0];
+	const isTold = limit !== "unlimited" && policy !== POLICY_IDS[0];
 	return `${fraction(id, meter, " of ", 0)}${limit === 0 ? "" : noun}${isTold ? `, ${policy}` : ""}`;
 }
 
