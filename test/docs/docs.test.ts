@@ -81,6 +81,11 @@ for (const [file, most] of [
 	});
 }
 
+test("no page of the manual has more than 1,200 words", () => {
+	const long = pages.filter((page) => words(read(`docs/${page}`)) > 1_200);
+	assert.deepEqual(long, []);
+});
+
 test("the README links every page of the manual", () => {
 	for (const page of pages) assert.ok(readme.includes(`](docs/${page})`), page);
 });
