@@ -119,6 +119,10 @@ for (const file of ["README.md", "CONTRIBUTING.md", "AGENTS.md"]) {
 	});
 }
 
+test("the README names the two commands of a clone", () => {
+	for (const command of ["npm start", "npm test"]) assert.ok(readme.includes(`\`${command}\``), command);
+});
+
 test("every path that CONTRIBUTING names is there", () => {
 	const paths = [...contributing.matchAll(/`((?:src|test|scripts|spec|sql|bench)\/[\w./-]+)`/g)].map(
 		([, path = ""]) => path,
@@ -262,4 +266,13 @@ describe("the pictures", () => {
 
 test("the changelog has a heading for this version, as pi looks for it", () => {
 	assert.match(read("CHANGELOG.md"), new RegExp(`^## \\[${manifest.version.replaceAll(".", "\\.")}\\]`, "m"));
+});
+
+test("the newest entry of the changelog is at most 12 short lines, with the rest under Details", () => {
+	const [, newest = ""] = read("CHANGELOG.md").split(/^## .*$/m);
+	const [short = "", details] = newest.split(/^### Details$/m);
+	const lines = short.split("\n").filter((line) => line !== "");
+	assert.ok(lines.length > 0 && lines.length <= 12, `${lines.length} lines`);
+	for (const line of lines) assert.ok(line.length <= 110, line);
+	assert.notEqual(details, undefined);
 });
