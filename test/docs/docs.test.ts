@@ -11,6 +11,7 @@ import { mistakeIn, read as readCommand } from "../../src/hosts/pi/command/gramm
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/loop/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/hosts/pi/outcome/report.ts";
+import { pages as apiPages } from "../../scripts/api.ts";
 import { docs, framesOf, textIn } from "./picture.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
@@ -172,6 +173,10 @@ test("the manual names the options that the library knows", () => {
 	const names = [...named.matchAll(/`([a-z]\w+)`/gi)].map(([, name = ""]) => name);
 	const known = /Known options: (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
 	assert.deepEqual(names.sort(), known.sort());
+});
+
+test("the API pages are what the sources declare; node scripts/api.ts writes them", async () => {
+	for (const [page, text] of await apiPages()) assert.equal(read(page), text, page);
 });
 
 function message(fails: () => unknown): string {
