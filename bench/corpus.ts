@@ -10,7 +10,7 @@ export interface Corpus {
 }
 
 /**
- * Writes sessions into `folder`, in 40 projects: most prompts are short, some long, as in docs/advice.md; most bytes are
+ * Writes sessions into `folder`, in 40 projects: most prompts are short, some long, as in docs/advice-reasons.md; most bytes are
  * tool results.
  */
 export function makeCorpus(folder: string, sessions: number, bytes: number): Corpus {

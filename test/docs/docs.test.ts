@@ -11,6 +11,7 @@ import { mistakeIn, read as readCommand } from "../../src/hosts/pi/command/gramm
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/loop/question.ts";
 import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/hosts/pi/outcome/report.ts";
+import { pages as apiPages } from "../../scripts/api.ts";
 import { docs, framesOf, textIn } from "./picture.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
@@ -81,6 +82,11 @@ for (const [file, most] of [
 	});
 }
 
+test("no page of the manual has more than 1,200 words", () => {
+	const long = pages.filter((page) => words(read(`docs/${page}`)) > 1_200);
+	assert.deepEqual(long, []);
+});
+
 test("the README links every page of the manual", () => {
 	for (const page of pages) assert.ok(readme.includes(`](docs/${page})`), page);
 });
@@ -113,6 +119,10 @@ for (const file of ["README.md", "CONTRIBUTING.md", "AGENTS.md"]) {
 		for (const name of scripts) assert.ok(Object.hasOwn(manifest.scripts, name), name);
 	});
 }
+
+test("the README names the two commands of a clone", () => {
+	for (const command of ["npm start", "npm test"]) assert.ok(readme.includes(`\`${command}\``), command);
+});
 
 test("every path that CONTRIBUTING names is there", () => {
 	const paths = [...contributing.matchAll(/`((?:src|test|scripts|spec|sql|bench)\/[\w./-]+)`/g)].map(
@@ -163,6 +173,10 @@ test("the manual names the options that the library knows", () => {
 	const names = [...named.matchAll(/`([a-z]\w+)`/gi)].map(([, name = ""]) => name);
 	const known = /Known options: (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
 	assert.deepEqual(names.sort(), known.sort());
+});
+
+test("the API pages are what the sources declare; node scripts/api.ts writes them", async () => {
+	for (const [page, text] of await apiPages()) assert.equal(read(page), text, page);
 });
 
 function message(fails: () => unknown): string {
@@ -257,4 +271,13 @@ describe("the pictures", () => {
 
 test("the changelog has a heading for this version, as pi looks for it", () => {
 	assert.match(read("CHANGELOG.md"), new RegExp(`^## \\[${manifest.version.replaceAll(".", "\\.")}\\]`, "m"));
+});
+
+test("the newest entry of the changelog is at most 12 short lines, with the rest under Details", () => {
+	const [, newest = ""] = read("CHANGELOG.md").split(/^## .*$/m);
+	const [short = "", details] = newest.split(/^### Details$/m);
+	const lines = short.split("\n").filter((line) => line !== "");
+	assert.ok(lines.length > 0 && lines.length <= 12, `${lines.length} lines`);
+	for (const line of lines) assert.ok(line.length <= 110, line);
+	assert.notEqual(details, undefined);
 });

@@ -1,4 +1,4 @@
-/** Trees of eight agents that spend at random: the overshoot stays within the bound that docs/sharing.md states. */
+/** Trees of eight agents that spend at random: the overshoot stays within the bound that docs/ledger.md states. */
 import assert from "node:assert/strict";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit, type TurnLimit } from "../../src/index.ts";

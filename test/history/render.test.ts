@@ -14,7 +14,9 @@ import { personsSessions } from "./person.ts";
 import { adviceFrom, example, run, runs } from "./runs.ts";
 import { folder } from "./story.ts";
 
-const page = readFileSync(join(docs, "advice.md"), "utf8");
+const [counting, reasons] = ["advice-counting.md", "advice-reasons.md"].map((page) =>
+	readFileSync(join(docs, page), "utf8"),
+) as [string, string];
 
 const WIDE = `Your prompts
 240 prompts in 71 sessions of the last 30 days, 2026-01-01 to 2026-01-30.
@@ -362,25 +364,25 @@ test("the name of a directory cannot do anything to the terminal", () => {
 	}
 });
 
-test("the shares in docs/advice.md follow from its sums", () => {
-	const rows = [...page.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
+test("the shares in docs/advice-reasons.md follow from its sums", () => {
+	const rows = [...reasons.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
 	assert.equal(rows.length, 5);
 	for (const [, limit, beyond, share] of rows) assert.equal(Math.round(Number(beyond) / 3.19), Number(share), limit);
 });
 
-test("docs/advice.md gives the defaults that hold", () => {
+test("docs/advice-reasons.md gives the defaults that hold", () => {
 	const titles = { turns: "maxTurns", "tool calls": "maxToolCalls", cost: "maxCost", tokens: "maxTokens" } as const;
 	const keys = { ...titles, time: "maxTime", repeats: "maxRepeats", grace: "grace" } as const;
 	for (const [name, key] of Object.entries(keys)) {
 		const [attended, alone] = [true, false].map((one) => SETTINGS[key].show(defaults(one)[key] as never));
-		assert.ok(page.includes(`\n| ${name} | ${attended} | ${alone} |\n`), name);
+		assert.ok(reasons.includes(`\n| ${name} | ${attended} | ${alone} |\n`), name);
 	}
 	const others = KEYS.filter((key) => meterOf(key) !== undefined && !Object.values<string>(keys).includes(key));
 	assert.ok(others.every((key) => [true, false].every((one) => defaults(one)[key] === "unlimited")));
 });
 
-test("docs/advice.md names every field of the advice", () => {
-	const fields = [...page.matchAll(/^\| (`.*?`) \| /gm)].flatMap(([, cell = ""]) =>
+test("docs/advice-counting.md names every field of the advice", () => {
+	const fields = [...counting.matchAll(/^\| (`.*?`) \| /gm)].flatMap(([, cell = ""]) =>
 		cell.replaceAll("`", "").split(", "),
 	);
 	for (const field of Object.keys(example())) assert.ok(field === "version" || fields.includes(field), field);
