@@ -65,6 +65,7 @@ async function runBody(body: Body): Promise<void> {
 	} finally {
 		clearTimeout(timer);
 		for (const undo of undos) await undo();
+		mock.timers.reset();
 		mock.restoreAll();
 	}
 }
