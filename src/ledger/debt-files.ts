@@ -14,7 +14,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { locate } from "./account-key.ts";
+import { asOf } from "./account-key.ts";
 import { type Account, type Amounts, LedgerError } from "./port.ts";
 
 export interface Debt {
@@ -126,9 +126,9 @@ export class DebtFiles {
 	}
 }
 
-/** A day has the date on which it was spent. Caps are their reader's. */
+/** A period is the one in which it was spent. Caps are their reader's. */
 function dated(account: Account): object {
-	return { ...locate(account, Date.now()).account, caps: undefined };
+	return { ...asOf(account, Date.now()), caps: undefined };
 }
 
 /** The user's own, not a link, and nobody else's to read. */

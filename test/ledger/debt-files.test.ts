@@ -48,11 +48,17 @@ test("a debt is kept in a private file, with its dated account and no cap, and i
 	assert.deepEqual([readdirSync(path), await paid(files(path))], [[], []]);
 });
 
-test("a day that has no date yet gets that of today", async (t) => {
+test("a day that has no date yet is the one that ran when the debt was kept, or at the moment that it names", async (t) => {
 	const path = folder(t);
-	files(path).keep({ id: "a", accounts: [{ scope: "day", zone: "UTC", caps: {} }], amounts }, "a");
-	const [debt] = await paid(files(path));
-	assert.match(String((debt?.accounts[0] as { date?: string }).date), /^\d{4}-\d\d-\d\d$/);
+	t.mock.timers.enable({ apis: ["Date"], now: 5000 });
+	const undated: Account = { scope: "day", zone: "UTC", caps: {} };
+	files(path).keep({ id: "a", accounts: [undated], amounts }, "a");
+	files(path).keep({ id: "b", accounts: [{ ...undated, at: 7 }], amounts }, "b");
+	const debts = await paid(files(path));
+	assert.deepEqual(
+		debts.map(({ accounts }) => accounts),
+		[[{ ...undated, at: 5000 }], [{ ...undated, at: 7 }]],
+	);
 });
 
 test("the same debt, kept twice, is one", async (t) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { endless, host, type Host, type HostOptions, type Reply, text } from "../harness/index.ts";
+import { endless, host, type Host, type HostOptions, mark, type Reply, text } from "../harness/index.ts";
 
 const DAY = { PI_TURN_LIMIT_DAY_COST: "5", PI_TURN_LIMIT_GRACE: "0" };
 
@@ -89,6 +89,21 @@ test("who quits pi in the terminal while a turn is under way loses none of what 
 	mend(pi);
 	const { code } = await pi.print("go");
 	assert.deepEqual([code, pi.model.requests.length], [53, 1]);
+});
+
+test("what a traveller spent without the ledger counts in the day that runs, and begins no other", async (t) => {
+	const env = { PI_TURN_LIMIT_DAY_TURNS: "4", PI_TURN_LIMIT_GRACE: "0", TZ: "Pacific/Auckland" };
+	const pi = await host(t, { model: (_request, n) => (n < 4 ? text("done") : mark()), env, fresh: true });
+	await pi.print("one");
+	await pi.print("two");
+	pi.env["TZ"] = "America/Los_Angeles";
+	harm(pi);
+	const rpc = await pi.rpc({ answer: "yes" });
+	await rpc.run("three");
+	await rpc.close();
+	mend(pi);
+	const { code } = await pi.print("four");
+	assert.deepEqual([code, pi.model.requests.length], [53, 4]);
 });
 
 test("a script whose ledger works leaves nothing behind", async (t) => {
