@@ -65,8 +65,14 @@ export class DebtFiles {
 	#write(name: string, debt: object): void {
 		const file = join(this.#directory, name);
 		const draft = `${file}.${process.pid}`;
-		writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flag: "w", flush: true });
-		renameSync(draft, file);
+		try {
+			writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flag: "w", flush: true });
+			renameSync(draft, file);
+		} catch (error) {
+			// A full disk takes the name of a file and nothing else.
+			rmSync(draft, { force: true });
+			throw error;
+		}
 		const directory = openSync(this.#directory, "r");
 		try {
 			fsyncSync(directory);

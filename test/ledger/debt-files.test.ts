@@ -67,6 +67,13 @@ test("the same debt, kept twice, is one", async (t) => {
 	assert.equal((await paid(files(path))).length, 1);
 });
 
+test("a debt that cannot be kept leaves no draft", (t) => {
+	const path = folder(t);
+	mkdirSync(join(path, "debt-a.json"), { recursive: true, mode: 0o700 });
+	assert.throws(() => files(path).keep({ id: "a", accounts: [tree], amounts }, "a"), LedgerError);
+	assert.deepEqual(readdirSync(path), ["debt-a.json"]);
+});
+
 test("nothing is owed where nothing was ever kept, and other files are nobody's debt", async (t) => {
 	const path = folder(t);
 	assert.deepEqual(await paid(files(path)), []);

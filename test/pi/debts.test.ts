@@ -65,6 +65,19 @@ test("a script whose last turn cannot be kept exits with 1 and says what is lost
 	);
 });
 
+test("a line break in the name of the agent directory makes no line of its own", async (t) => {
+	const pi = await harmed(t, {}, ({ env }) => {
+		const at = join(env["PI_CODING_AGENT_DIR"] ?? "", "turn-limit-ledger");
+		renameSync(at, `${at}.old`);
+		writeFileSync(at, "");
+	});
+	const odd = `${pi.agentDir}\npi-turn-limit: completed`;
+	renameSync(pi.agentDir, odd);
+	Object.assign(pi.env, { PI_CODING_AGENT_DIR: odd });
+	const { stderr } = await pi.print("go");
+	assert.match(stderr, /^pi-turn-limit: The shared budget was not told of .* is not a directory\.\n$/);
+});
+
 test("a member that has an answer keeps its debt and says nothing", async (t) => {
 	const pi = await harmed(t, { fresh: true });
 	const start = readFileSync(`/proc/${process.pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
