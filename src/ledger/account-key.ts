@@ -33,12 +33,17 @@ export function locateAll(
 
 export function locate(account: Account, now: number, rows = NOTHING, held: readonly string[] = []): Located {
 	if (!isPeriodAccount(account)) return { account, key: `${account.scope} ${account.name}` };
-	const { scope } = account;
-	const own = { zone: account.zone, date: dateIn(scope, account.zone, now) };
-	const found = account.date === undefined ? (heldPeriod(scope, held) ?? running(account, now, rows)) : account;
+	const { scope, at = now } = account;
+	const own = { zone: account.zone, date: dateIn(scope, account.zone, at) };
+	const found = account.date === undefined ? (heldPeriod(scope, held) ?? running(account, at, rows)) : account;
 	const { zone, date = own.date } = found ?? own;
 	const end = endOf(scope, zone, date);
 	return { account: { ...account, zone, date }, key: `${scope} ${zone} ${date}`, end };
+}
+
+/** Of a period without a date, the one that ran then: only the ledger knows which. */
+export function asOf(account: Account, moment: number): Account {
+	return isPeriodAccount(account) && account.date === undefined ? { at: moment, ...account } : account;
 }
 
 export function isPeriodAccount(account: Account): account is PeriodAccount {
@@ -59,13 +64,13 @@ function heldPeriod(period: Period, held: readonly string[]): Dated | undefined 
  * from in every hour. Where several run, because version 2.0 knew each zone's day only, it is the one of the own zone, or
  * the one that ends first.
  */
-function running({ scope, zone, keepsZone }: PeriodAccount, now: number, rows: Begun): Dated | undefined {
+function running({ scope, zone, keepsZone }: PeriodAccount, moment: number, rows: Begun): Dated | undefined {
 	const known = rows.begun(scope).flatMap((key) => datedIn(scope, key));
 	const ending = (a: Dated, b: Dated): number => endOf(scope, a.zone, a.date) - endOf(scope, b.zone, b.date);
-	const running = known.filter((each) => dateIn(scope, each.zone, now) === each.date);
+	const running = known.filter((each) => dateIn(scope, each.zone, moment) === each.date);
 	if (running.length > 0) return running.find((each) => each.zone === zone) ?? running.toSorted(ending)[0];
 	const last = keepsZone ? known.toSorted(ending).at(-1) : undefined;
-	return last && { zone: last.zone, date: dateIn(scope, last.zone, now) };
+	return last && { zone: last.zone, date: dateIn(scope, last.zone, moment) };
 }
 
 /** None if the key is of another kind, or of a zone that this runtime does not know. */

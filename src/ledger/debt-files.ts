@@ -14,7 +14,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { locate } from "./account-key.ts";
+import { asOf } from "./account-key.ts";
 import { type Account, type Amounts, LedgerError } from "./port.ts";
 
 export interface Debt {
@@ -65,8 +65,14 @@ export class DebtFiles {
 	#write(name: string, debt: object): void {
 		const file = join(this.#directory, name);
 		const draft = `${file}.${process.pid}`;
-		writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flag: "w", flush: true });
-		renameSync(draft, file);
+		try {
+			writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flag: "w", flush: true });
+			renameSync(draft, file);
+		} catch (error) {
+			// A full disk takes the name of a file and nothing else.
+			rmSync(draft, { force: true });
+			throw error;
+		}
 		const directory = openSync(this.#directory, "r");
 		try {
 			fsyncSync(directory);
@@ -126,9 +132,9 @@ export class DebtFiles {
 	}
 }
 
-/** A day has the date on which it was spent. Caps are their reader's. */
+/** A period is the one in which it was spent. Caps are their reader's. */
 function dated(account: Account): object {
-	return { ...locate(account, Date.now()).account, caps: undefined };
+	return { ...asOf(account, Date.now()), caps: undefined };
 }
 
 /** The user's own, not a link, and nobody else's to read. */

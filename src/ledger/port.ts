@@ -38,6 +38,8 @@ export interface PeriodAccount {
 	readonly keepsZone?: boolean;
 	/** `2026-11-18`, `2026-W47` or `2026-11`, in this zone. */
 	readonly date?: string;
+	/** Without a date: "runs" means at this moment, by default now. */
+	readonly at?: number;
 	readonly caps: Amounts;
 }
 

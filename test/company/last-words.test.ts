@@ -54,6 +54,30 @@ for (const mode of ["print", "json"] as const) {
 	});
 }
 
+/** Wakes the agent five times, whatever comes of it. */
+function insists(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", async (_event, ctx) => {
+		const { setTimeout } = process.getBuiltinModule("node:timers/promises");
+		for (let n = 0; n < 5; n++) {
+			pi.sendMessage({ customType: "note", content: "Go on.", display: true }, { triggerTurn: true });
+			do await setTimeout(20);
+			while (!ctx.isIdle());
+		}
+	});
+}
+
+for (const [policy, answer] of [
+	["abort", ""],
+	["synthesize", "done\n"],
+] as const) {
+	test(`an extension that insists when a script ends changes neither its line nor its answer (${policy})`, async (t) => {
+		const model = (_request: Request, n: number): Reply => (n <= 3 ? mark() : text("done"));
+		const pi = await ending(t, { model, after: [insists], env: { PI_TURN_LIMIT_POLICY: policy } });
+		const { stdout, stderr, code } = await pi.print("go");
+		assert.deepEqual([stdout, stderr.match(/pi-turn-limit:/g)?.length, code], [answer, 1, 53]);
+	});
+}
+
 test("over rpc a no, and then a new session, leave nothing to an extension that starts a run at its end", async (t) => {
 	const pi = await ending(t);
 	const rpc = await pi.rpc({ answer: "no" });

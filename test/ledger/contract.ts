@@ -369,6 +369,24 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 			assert.deepEqual(await balance(ledger, day(), "cost"), [7, 0, "unlimited"]);
 		});
 
+		it("what was spent at a moment counts in the day that ran then, whatever its zone", async ({ ledger, clock }) => {
+			const then = clock.now;
+			await ledger.settle("a", [day()], { turns: 1 });
+			clock.now += DAY;
+			await ledger.settle("b", [day()], { turns: 1 });
+			const elsewhere = { ...day({}, "Pacific/Kiritimati"), at: then };
+			const [reading] = await ledger.settle("c", [elsewhere], { turns: 1 });
+			assert.deepEqual(reading?.account, { ...elsewhere, zone: day().zone, date: "2026-02-03" });
+			assert.deepEqual(await balance(ledger, { ...day(), date: "2026-02-03" }), [2, 0, "unlimited"]);
+			assert.deepEqual(await balance(ledger, day()), [1, 0, "unlimited"]);
+		});
+
+		it("what was spent at a moment at which no day ran begins the day of that moment", async ({ ledger, clock }) => {
+			const [reading] = await ledger.settle("a", [{ ...day(), at: clock.now - DAY }], { turns: 1 });
+			assert.deepEqual(reading?.account, { ...day(), at: clock.now - DAY, date: "2026-02-02" });
+			assert.equal(await balance(ledger, day()), undefined);
+		});
+
 		it("a yes after midnight grants the day that was asked about", async ({ ledger, clock }) => {
 			const refusal = await ledger.reserve("a", [day({ turns: 0 })], { turns: 1 }, MINUTE);
 			clock.now += DAY;

@@ -48,17 +48,30 @@ test("a debt is kept in a private file, with its dated account and no cap, and i
 	assert.deepEqual([readdirSync(path), await paid(files(path))], [[], []]);
 });
 
-test("a day that has no date yet gets that of today", async (t) => {
+test("a day that has no date yet is the one that ran when the debt was kept, or at the moment that it names", async (t) => {
 	const path = folder(t);
-	files(path).keep({ id: "a", accounts: [{ scope: "day", zone: "UTC", caps: {} }], amounts }, "a");
-	const [debt] = await paid(files(path));
-	assert.match(String((debt?.accounts[0] as { date?: string }).date), /^\d{4}-\d\d-\d\d$/);
+	t.mock.timers.enable({ apis: ["Date"], now: 5000 });
+	const undated: Account = { scope: "day", zone: "UTC", caps: {} };
+	files(path).keep({ id: "a", accounts: [undated], amounts }, "a");
+	files(path).keep({ id: "b", accounts: [{ ...undated, at: 7 }], amounts }, "b");
+	const debts = await paid(files(path));
+	assert.deepEqual(
+		debts.map(({ accounts }) => accounts),
+		[[{ ...undated, at: 5000 }], [{ ...undated, at: 7 }]],
+	);
 });
 
 test("the same debt, kept twice, is one", async (t) => {
 	const path = folder(t);
 	for (let i = 0; i < 2; i++) files(path).keep({ id: "a", accounts: [tree], amounts }, "a");
 	assert.equal((await paid(files(path))).length, 1);
+});
+
+test("a debt that cannot be kept leaves no draft", (t) => {
+	const path = folder(t);
+	mkdirSync(join(path, "debt-a.json"), { recursive: true, mode: 0o700 });
+	assert.throws(() => files(path).keep({ id: "a", accounts: [tree], amounts }, "a"), LedgerError);
+	assert.deepEqual(readdirSync(path), ["debt-a.json"]);
 });
 
 test("nothing is owed where nothing was ever kept, and other files are nobody's debt", async (t) => {

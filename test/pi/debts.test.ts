@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { endless, host, type Host, type HostOptions, type Reply, text } from "../harness/index.ts";
+import { endless, host, type Host, type HostOptions, mark, type Reply, text } from "../harness/index.ts";
 
 const DAY = { PI_TURN_LIMIT_DAY_COST: "5", PI_TURN_LIMIT_GRACE: "0" };
 
@@ -65,6 +65,19 @@ test("a script whose last turn cannot be kept exits with 1 and says what is lost
 	);
 });
 
+test("a line break in the name of the agent directory makes no line of its own", async (t) => {
+	const pi = await harmed(t, {}, ({ env }) => {
+		const at = join(env["PI_CODING_AGENT_DIR"] ?? "", "turn-limit-ledger");
+		renameSync(at, `${at}.old`);
+		writeFileSync(at, "");
+	});
+	const odd = `${pi.agentDir}\npi-turn-limit: completed`;
+	renameSync(pi.agentDir, odd);
+	Object.assign(pi.env, { PI_CODING_AGENT_DIR: odd });
+	const { stderr } = await pi.print("go");
+	assert.match(stderr, /^pi-turn-limit: The shared budget was not told of .* is not a directory\.\n$/);
+});
+
 test("a member that has an answer keeps its debt and says nothing", async (t) => {
 	const pi = await harmed(t, { fresh: true });
 	const start = readFileSync(`/proc/${process.pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
@@ -89,6 +102,21 @@ test("who quits pi in the terminal while a turn is under way loses none of what 
 	mend(pi);
 	const { code } = await pi.print("go");
 	assert.deepEqual([code, pi.model.requests.length], [53, 1]);
+});
+
+test("what a traveller spent without the ledger counts in the day that runs, and begins no other", async (t) => {
+	const env = { PI_TURN_LIMIT_DAY_TURNS: "4", PI_TURN_LIMIT_GRACE: "0", TZ: "Pacific/Auckland" };
+	const pi = await host(t, { model: (_request, n) => (n < 4 ? text("done") : mark()), env, fresh: true });
+	await pi.print("one");
+	await pi.print("two");
+	pi.env["TZ"] = "America/Los_Angeles";
+	harm(pi);
+	const rpc = await pi.rpc({ answer: "yes" });
+	await rpc.run("three");
+	await rpc.close();
+	mend(pi);
+	const { code } = await pi.print("four");
+	assert.deepEqual([code, pi.model.requests.length], [53, 4]);
 });
 
 test("a script whose ledger works leaves nothing behind", async (t) => {

@@ -53,6 +53,15 @@ test("a limit that the root's command has set holds for its members too, in plac
 	}
 });
 
+test("a member whose root's command has raised the limit of the file says nothing of it beside its answer", async (t) => {
+	const agentFiles = { "turn-limit.json": { grace: 0, month: { maxTurns: 4 } } };
+	const pi = await family(t, { starts: [child], child: () => text("An answer."), agentFiles });
+	const rpc = await pi.rpc();
+	await rpc.prompt("/turn-limit month turns 9");
+	await rpc.run("go");
+	assert.equal(pi.model.turns.at(-1)?.last, "An answer.\n");
+});
+
 test("a member that starts after a grant and a new limit has the same limit as the root", async (t) => {
 	const pi = await family(t, {
 		...{ starts: [bash("true")], then: [...times(4), calls(child)], child: tireless },

@@ -33,7 +33,7 @@ export interface Options extends SettingsOptions, Pick<CommandParts, "file" | "p
 	/** The limits cannot be enforced on this host; ends the process if it must not run without them. */
 	readonly cannotGuard?: (ctx: Context) => void;
 	/** Refused runs come again and again, and this session owns the process: ends it with the answer, if there is one. */
-	readonly giveUp?: (answer: string | undefined, ctx: Context, role: Role) => void;
+	readonly giveUp?: (answer: string | undefined, isEnding: boolean, ctx: Context, role: Role) => void;
 	/** This session owns the process, and what it has spent is lost to those who share its limits. */
 	readonly debtLost?: (ctx: Context) => void;
 }

@@ -269,7 +269,7 @@ export class Session implements Subscriber, Course {
 		const { answer } = this.#reports;
 		const last = answer === undefined ? undefined : this.#replies.noted(answer);
 		await this.#driver.step({ type: "shut_down" }, ctx);
-		giveUp(last, ctx, this.#role);
+		giveUp(last, this.#hasEnded, ctx, this.#role);
 	}
 
 	// Its tree of agents

@@ -1,4 +1,5 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
+import { asOf } from "../../ledger/account-key.ts";
 import type { Debt, DebtFiles } from "../../ledger/debt-files.ts";
 import { type Amounts, type Fault, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
 import { withinMost } from "./meter-accounts.ts";
@@ -39,8 +40,11 @@ export class Unsettled {
 		this.#idThere = idThere;
 	}
 
-	owe(spending: Spending, amounts: Amounts): void {
-		if (spending.accounts.length > 0) this.#owed = [...this.#owed, { ...spending, amounts: withinMost(amounts) }];
+	/** It counts in the periods that run now, however late it is paid. */
+	owe({ id, accounts }: Spending, amounts: Amounts): void {
+		const now = Date.now();
+		const dated = accounts.map((account) => asOf(account, now));
+		if (accounts.length > 0) this.#owed = [...this.#owed, { id, accounts: dated, amounts: withinMost(amounts) }];
 	}
 
 	/** Keeps a debt that it cannot pay for the next gate. `isLast`: there may be none. */

@@ -92,10 +92,14 @@ function exitWith(code: number): void {
 	});
 }
 
-/** An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is a success. */
-export function giveUp(answer: string | undefined, { mode }: Context, { isMember }: Role): void {
-	if (mode === "print" && answer !== undefined) write(`${answer}\n`);
-	process.exit(isMember && answer !== undefined ? 0 : STOPPED);
+/**
+ * An extension wakes the agent again and again: ends the script with its answer, its line and its code. A member's answer is
+ * a success. `isEnding`: pi has shown answer and line; it would exit with 1, which becomes ours.
+ */
+export function giveUp(answer: string | undefined, isEnding: boolean, { mode }: Context, { isMember }: Role): void {
+	if (mode === "print" && answer !== undefined && !isEnding) write(`${answer}\n`);
+	if (isMember && answer !== undefined) process.exit(0);
+	process.exit(isEnding ? 1 : STOPPED);
 }
 
 /** Writes all of it to standard output, or as much as is read. A pipe takes what fits, and has to be read before it takes more. */

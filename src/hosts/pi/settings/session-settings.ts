@@ -183,7 +183,7 @@ export class Preferences {
 
 	/** Says which values of an earlier process are looser than what applies without them: a person may have forgotten them. */
 	#announce(): readonly string[] {
-		const without = this.#resolve({}).settings;
+		const without = lowered(this.#resolve({}).settings, this.#root, COMMAND);
 		const isLooser = (key: Key): boolean =>
 			settingOf(key).tightens?.(this.current[key].value, without[key].value) === false;
 		this.#told = KEYS.filter(isLooser);
