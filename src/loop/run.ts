@@ -321,11 +321,7 @@ export class Run implements LoopRun {
 			ended: (outcome) => {
 				this.reason = line(outcome, (id) => settings[KEY_OF[id]].source);
 				this.#outcome = publish(outcome);
-				try {
-					onOutcome?.(this.#outcome);
-				} catch (error) {
-					this.#report(`onOutcome(): ${String(error)}`);
-				}
+				heard(onOutcome, this.#outcome).catch((error: unknown) => this.#report(`onOutcome(): ${String(error)}`));
 			},
 		};
 	}
@@ -341,12 +337,13 @@ export class Run implements LoopRun {
 	}
 
 	#report(problem: string): void {
-		try {
-			this.#setup.onProblem?.(problem);
-		} catch {
-			// Nobody else wants to know.
-		}
+		heard(this.#setup.onProblem, problem).catch(() => {}); // nobody else wants to know
 	}
+}
+
+/** Tells a program's own function at once. It may be asynchronous, and rejects if it fails in either way. */
+async function heard<T>(listener: ((told: T) => unknown) | undefined, told: T): Promise<void> {
+	await listener?.(told);
 }
 
 function describe({ tool, input }: Call): string {

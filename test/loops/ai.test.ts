@@ -1,7 +1,9 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- what many programs still call */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
 	APICallError,
+	consumeStream,
 	createTextStreamResponse,
 	isStepCount,
 	jsonSchema,
@@ -11,7 +13,9 @@ import {
 	tool,
 	toTextStream,
 } from "ai";
-import { aiLimit, type AiOptions, LimitExceeded, type Outcome } from "../../src/hosts/ai/index.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { aiLimit, type AiLimit, type AiOptions, LimitExceeded, type Outcome } from "../../src/hosts/ai/index.ts";
 import { IN_FORM } from "../../src/hosts/ai/guard.ts";
 import { calls, type Reply, text } from "../harness/model.ts";
 import { aiModel, ScriptedModel, type Script } from "./model.ts";
@@ -19,6 +23,9 @@ import { aiModel, ScriptedModel, type Script } from "./model.ts";
 const input = jsonSchema<{ n?: number }>({ type: "object", properties: {} });
 const work = (n: number): Reply => calls({ name: "noop", args: { n } });
 const endless: Script = work;
+const fails = (): never => {
+	throw new Error("bad hook");
+};
 
 /** Deprecated, and still what many tools say. */
 const NEEDS_APPROVAL = { needsApproval: true };
@@ -204,6 +211,84 @@ describe("a stream", () => {
 		assert.deepEqual(outcomes, ["failed 1"]);
 	});
 
+	for (const [hook, setting] of [
+		["prepareStep", ({ stepNumber }: { stepNumber: number }) => stepNumber === 1 && fails()],
+		["stopWhen", () => fails()],
+	] as const) {
+		test(`whose ${hook} throws has failed`, async () => {
+			const { limit, settings, model } = stage({}, endless);
+			const result = limit.streamText({ ...settings, [hook]: setting, onError: () => {} });
+			const outcome = await limit.outcomeOf(result);
+			assert.deepEqual([outcome.kind, model.requests.length], ["failed", 1]);
+		});
+	}
+
+	test("that cannot begin has failed", async () => {
+		const { limit, settings } = stage({}, endless);
+		const result = limit.streamText({ model: settings.model, onError: () => {} } as never);
+		assert.equal((await limit.outcomeOf(result)).kind, "failed");
+	});
+
+	type Read = Pick<ReturnType<AiLimit["streamText"]>, "consumeStream" | "text"> & { readonly stream: ReadableStream };
+	const browser = (response: Response): ReadableStreamDefaultReader => (response.body as ReadableStream).getReader();
+	for (const [what, also] of [
+		["consumeStream()", (result) => void result.consumeStream()],
+		["text", (result) => void result.text],
+		["another stream", (result) => void result.stream.pipeTo(new WritableStream())],
+	] as [string, (result: Read) => void][]) {
+		test(`that a browser leaves goes on for ${what}`, async () => {
+			const { limit, settings, model, outcomes } = stage({}, (n) => (n < 4 ? work(n) : text("done")));
+			const result = limit.streamText(settings);
+			also(result);
+			const reader = browser(result.toUIMessageStreamResponse());
+			await reader.read();
+			await reader.cancel();
+			assert.equal((await limit.outcomeOf(result)).kind, "completed");
+			assert.deepEqual([model.requests.length, outcomes], [4, ["completed 4"]]);
+		});
+	}
+
+	test("that a browser leaves goes on for consumeSseStream", async () => {
+		const { limit, settings, model } = stage({}, (n) => (n < 4 ? work(n) : text("done")));
+		const result = limit.streamText(settings);
+		const reader = browser(result.toUIMessageStreamResponse({ consumeSseStream: consumeStream }));
+		await reader.read();
+		await reader.cancel();
+		assert.equal((await limit.outcomeOf(result)).kind, "completed");
+		assert.equal(model.requests.length, 4);
+	});
+
+	test("that its last reader leaves was interrupted", async () => {
+		const { limit, settings, outcomes } = stage({}, endless);
+		const result = limit.streamText(settings);
+		const readers = [result.stream.getReader(), result.stream.getReader()];
+		for (const reader of readers) await reader.read();
+		for (const reader of readers) await reader.cancel();
+		assert.equal((await limit.outcomeOf(result)).kind, "interrupted");
+		assert.equal(outcomes.length, 1);
+	});
+
+	test("that is piped to a browser which goes away was interrupted", async (t) => {
+		let hear: (outcome: Outcome) => void = () => {};
+		const ended = new Promise<Outcome>((resolve) => (hear = resolve));
+		const model = new ScriptedModel(endless);
+		const noop = tool({ inputSchema: input, execute: () => new Promise<string>(() => {}) });
+		const limit = aiLimit({ onOutcome: hear });
+		const server = createServer((_request, response) => {
+			limit
+				.streamText({ model: aiModel(model), prompt: "go", tools: { noop } })
+				.pipeUIMessageStreamToResponse(response);
+		});
+		t.after(() => server.close().closeAllConnections());
+		await once(server.listen(0, "127.0.0.1"), "listening");
+		const { port } = server.address() as { port: number };
+		const leaving = new AbortController();
+		const { body } = await fetch(`http://127.0.0.1:${port}`, { signal: leaving.signal });
+		await body?.getReader().read();
+		leaving.abort();
+		assert.equal((await ended).kind, "interrupted");
+	});
+
 	test("gives a response for a browser as before", async () => {
 		const { limit, settings, outcomes } = stage({}, (n) => (n < 2 ? work(n) : text("done")));
 		const stream = toTextStream({ stream: limit.streamText(settings).stream });
@@ -239,6 +324,8 @@ describe("cost", () => {
 		["throws", () => { throw new Error("unknown model"); }], // prettier-ignore
 		["is no number", () => Number.NaN],
 		["is less than nothing", () => -1],
+		["is not known", () => undefined as never],
+		["is found too late to be a number", () => Promise.reject(new Error("no such table")) as never],
 	] as const) {
 		test(`whose price ${what} stops the run`, async () => {
 			const { limit, settings, model, outcomes } = stage({ cost: 1, price }, endless);
@@ -321,6 +408,18 @@ test("runs at once, and runs inside tools, have counts of their own and share th
 	assert.deepEqual(outer.outcomes, ["exhausted 3", "exhausted 3"]);
 	assert.equal(inner.outcomes.filter((outcome) => outcome === "exhausted 2").length, 6);
 });
+
+for (const [what, options] of [
+	["a session", { sessionTurns: 3 }],
+	["a session that a person was asked about", { sessionTurns: 3, ask: () => false }],
+] as const)
+	test(`what a run has is its result where another has spent the rest of ${what}`, async () => {
+		const { limit, settings, model, outcomes } = stage({ ...options, grace: 0 }, endless);
+		const results = await Promise.all([1, 2].map(() => limit.generateText(settings)));
+		assert.equal(model.requests.length, 3);
+		assert.equal(results.flatMap(({ steps }) => steps).length, 3);
+		assert.equal(outcomes.length, 2);
+	});
 
 test("a result of another limit has no outcome here", async () => {
 	const { limit } = stage({}, endless);

@@ -230,6 +230,18 @@ describe("functions of a program", () => {
 		assert.deepEqual(await fixed.turn(), ["Stop."]);
 	});
 
+	test("that reject are reported like those that throw", async () => {
+		const problems: string[] = [];
+		const onOutcome = (): unknown => Promise.reject(new Error("no disk"));
+		const onProblem = (problem: string): unknown => {
+			problems.push(problem);
+			return Promise.reject(new Error("no log"));
+		};
+		await loopLimit({ onOutcome, onProblem }).start().settle();
+		await new Promise(setImmediate);
+		assert.deepEqual(problems, ["onOutcome(): Error: no disk"]);
+	});
+
 	test("that hear of problems may throw", async () => {
 		const fails = (): never => {
 			throw new Error("no");

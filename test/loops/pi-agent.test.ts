@@ -76,8 +76,19 @@ describe("hooks go on working:", () => {
 		const { agent, outcomes } = stage({}, endless, { prepareRequest });
 		await agent.prompt("go");
 		assert.equal(agent.state.errorMessage, "bad hook");
-		assert.deepEqual(outcomes, ["completed 0"]);
+		assert.deepEqual(outcomes, ["failed 0"]);
 	});
+
+	for (const hook of ["finishTurn", "streamFn"] as const)
+		test(`a ${hook} that throws makes the run fail`, async () => {
+			const fails = (): never => {
+				throw new Error("bad hook");
+			};
+			const { agent, limit, outcomes } = stage({}, endless, { [hook]: fails });
+			await agent.prompt("go");
+			assert.equal(agent.state.errorMessage, "bad hook");
+			assert.deepEqual([outcomes, limit.outcome?.kind], [["failed 1"], "failed"]);
+		});
 
 	test("tools that end the run end it by themselves", async () => {
 		const { agent, outcomes } = stage({ turns: 1 }, endless, {}, true);

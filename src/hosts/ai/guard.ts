@@ -7,7 +7,7 @@ import type { LoopRun } from "../../loop/run.ts";
 export type Step = StepResult<ToolSet>;
 
 /** US dollars that a step has cost. */
-export type Price = (step: Step) => number;
+export type Price = (step: Step) => number | Promise<number>;
 
 /** The part of a call's settings that we read or replace; the SDK's own types are generic in the user's tools. */
 export interface Settings {
@@ -49,6 +49,8 @@ export class Guard {
 	#hasStepped = false;
 	/** The end of the present turn was reported. */
 	#hasEnded = false;
+	/** The notes of the next step, if it was let through already. */
+	#admitted: readonly string[] | undefined;
 
 	constructor(run: LoopRun, steering: Steering, price: Price | undefined) {
 		this.run = run;
@@ -59,8 +61,10 @@ export class Guard {
 	/** The gate before each step: throws if it must not be made. */
 	prepareStep({ prepareStep, output }: Settings): (options: StepOptions) => Promise<object | undefined> {
 		return async (options) => {
-			const prepared = (await prepareStep?.(options)) as Partial<StepOptions> | undefined;
-			const notes = await this.run.turn();
+			const theirs = this.#failing(async () => await prepareStep?.(options));
+			const prepared = (await theirs) as Partial<StepOptions> | undefined;
+			const notes = this.#admitted ?? (await this.run.turn());
+			this.#admitted = undefined;
 			if (notes === undefined) {
 				const { signal } = this.run;
 				throw signal.aborted ? signal.reason : new LimitExceeded(await this.run.settle(), this.run.reason);
@@ -80,13 +84,31 @@ export class Guard {
 	stopWhen({ stopWhen = [] }: Settings): Condition {
 		const theirs = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
 		return async (options) => {
-			const stops = (await Promise.all(theirs.map(async (condition) => await condition(options)))).some(Boolean);
+			const answers = this.#failing(() => Promise.all(theirs.map(async (condition) => await condition(options))));
+			const stops = (await answers).some(Boolean);
 			if (this.#hasEnded) return stops;
 			this.#hasEnded = true;
 			const next = await this.run.endTurn({ goesOn: !stops });
+			// Others may have spent what is shared. Only here can the run end with what it has.
+			if (next !== "stop") this.#admitted = await this.run.turn();
 			// After an abort the SDK ends the call itself, in its own way.
-			return stops || (next === "stop" && !this.run.signal.aborted);
+			return stops || (this.#admitted === undefined && !this.run.signal.aborted);
 		};
+	}
+
+	/** A stream does not say that a hook of the user's threw. */
+	async #failing<T>(hook: () => Promise<T>): Promise<T> {
+		try {
+			return await hook();
+		} catch (error) {
+			this.run.fail(error);
+			throw error;
+		}
+	}
+
+	/** The SDK ended before it came to a step. */
+	get isIdle(): boolean {
+		return !this.#hasStepped;
 	}
 
 	/** The gate before each call that would run. */
@@ -104,7 +126,7 @@ export class Guard {
 	/** Never throws: the SDK would not tell anybody. */
 	async endStep(step: Step): Promise<void> {
 		try {
-			await this.run.charge({ tokens: freshTokens(step), cost: this.#costOf(step) });
+			await this.run.charge({ tokens: freshTokens(step), cost: await this.#costOf(step) });
 			if (step.finishReason === "error") return this.run.fail("The provider ended the response with an error.");
 			if (goesOn(step)) return;
 			this.#hasEnded = true;
@@ -115,9 +137,10 @@ export class Guard {
 		}
 	}
 
-	#costOf(step: Step): number | undefined {
-		const cost = this.#price?.(step);
-		if (cost === undefined || cost >= 0) return cost;
+	async #costOf(step: Step): Promise<number | undefined> {
+		if (this.#price === undefined) return undefined;
+		const cost: unknown = await this.#price(step);
+		if (cost !== null && Number(cost) >= 0) return Number(cost);
 		throw new TypeError(`price(): expected US dollars from 0, got ${String(cost)}.`);
 	}
 

@@ -93,6 +93,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		const settle = async (): Promise<void> => {
 			isOver = true;
 			if (signal?.aborted) run.interrupt();
+			else if (guard.isIdle) run.fail("The AI SDK made no step.");
 			await run.settle();
 		};
 		const seen = watch(result, {
@@ -108,6 +109,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		});
 		outcomes.set(seen, async () => {
 			if (!isOver) await result.consumeStream();
+			if (!isOver) await settle();
 			return await run.settle();
 		});
 		return seen;

@@ -94,7 +94,6 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 		const decision = (await theirs()?.(turn, signal)) ?? undefined;
 		const { run, terminating } = must(current);
 		const { message, toolResults } = turn;
-		if (message.stopReason === "error") run.fail(message.errorMessage ?? "error");
 		if (message.stopReason === "aborted") run.interrupt();
 		if (message.stopReason === "error" || message.stopReason === "aborted") return decision;
 		must(current).terminating = 0;
@@ -110,7 +109,7 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 		if (current === undefined) return;
 		if (event.type === "agent_start") begin(current, signal);
 		if (event.type === "tool_execution_end" && isTerminating(event.result)) current.terminating++;
-		if (event.type === "message_end") await current.run.charge(spentBy(event.message));
+		if (event.type === "message_end") await hear(current.run, event.message);
 	});
 
 	const made: AgentLimit = {
@@ -156,6 +155,13 @@ function isAnswer({ content, stopReason }: Reply): boolean {
 
 function isTerminating(result: unknown): boolean {
 	return (result as { terminate?: unknown } | undefined)?.terminate === true;
+}
+
+/** A hook or a stream function that throws ends in an error message too, and not in `finishTurn`. */
+async function hear(run: LoopRun, message: Message): Promise<void> {
+	await run.charge(spentBy(message));
+	const { stopReason, errorMessage } = message as Partial<Reply>;
+	if (stopReason === "error") run.fail(errorMessage ?? "error");
 }
 
 /** Of a reply, or of a tool that reports its own. */
