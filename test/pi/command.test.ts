@@ -66,7 +66,7 @@ test("words mean the same in capitals, and a word alone shows its meter", async 
 	const { said } = await saying(t, {}, "TOOLS 7", "Tools", "UNLIMITED", "Session", "DEFAULT", "Turns 9");
 	assert.equal(said[0], "Tool limit set to 7.");
 	assert.match(said[1] ?? "", /^tool calls +0 of 7 tool calls +\/turn-limit$/);
-	assert.equal(said[2], "Turn limit set to unlimited.");
+	assert.equal(said[2], "Turn limit set to unlimited; it never asks again in this session.");
 	assert.equal(said[3]?.split("\n").length, 3);
 	assert.match(said[4] ?? "", /^Back to your flags, environment and files\.\nturns .+ default\ntool calls .+ default$/);
 	assert.equal(said[5], "Turn limit set to 9.");

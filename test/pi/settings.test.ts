@@ -425,7 +425,7 @@ test("the terminal completes what can stand behind /turn-limit, and shows the st
 	tui.press("tab");
 	await tui.shows("/turn-limit tools unlimited");
 	tui.press("enter");
-	await tui.shows("Tool limit set to unlimited.");
+	await tui.shows("Tool limit set to unlimited; it never asks again in this session.");
 	tui.type("/turn-limit\r");
 	await tui.shows(/turns {11}0 of 25 turns {6}default\s+tool calls {6}0 of ∞ tool calls {2}\/turn-limit/);
 });

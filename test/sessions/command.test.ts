@@ -194,7 +194,7 @@ describe("/turn-limit save", () => {
 
 	test("off means unlimited", async (t) => {
 		const pi = await start(t);
-		assert.deepEqual(await say(pi, "Off"), ["info: Turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "Off"), ["info: Turn limit set to unlimited; it never asks again in this session."]);
 	});
 
 	test("names the file of a person's home by a tilde", async (t) => {
@@ -267,7 +267,7 @@ describe("a setting", () => {
 	test("is set, and the next run's start is shown", async (t) => {
 		const pi = await start(t);
 		assert.deepEqual(await say(pi, "7"), ["info: Turn limit set to 7."]);
-		assert.deepEqual(await say(pi, "unlimited"), ["info: Turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "unlimited"), ["info: Turn limit set to unlimited; it never asks again in this session."]);
 		assert.deepEqual(await say(pi, "policy synthesize"), ["info: Policy set to synthesize."]);
 		assert.deepEqual(pi.widgets, ["Turns: 0/7", "Turns: 0/∞"]);
 	});
@@ -280,7 +280,7 @@ describe("a setting", () => {
 		const [raised] = await say(pi, "day +9007199254740991");
 		assert.equal(raised, "info: 1000000000000 turns more: 1000000000009 today.");
 		assert.match((await say(pi, "day turns"))[0] ?? "", / 0 of 1000000000009 /);
-		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day turn limit set to unlimited; it never asks again in this session."]);
 	});
 
 	for (const [words, mistake] of [
