@@ -138,7 +138,7 @@ async function status(): Promise<void> {
 	terminal.type("/turn-limit tools 200\r");
 	await terminal.shows("Tool limit set to 200.");
 	terminal.type("/turn-limit\r");
-	await terminal.shows(/may repeat +none +default/);
+	await terminal.shows("Last run: ");
 	terminal.press("up");
 	await terminal.shows(/─+\n\/turn-limit\n─+\n.*\n.*scripted/);
 	await still(
