@@ -40,7 +40,7 @@ for (const command of ["/turn-limit", "/turn-limit "]) {
 		const { tui, typist } = await typing(t);
 		await typist.type(command);
 		assert.equal(await typist.type("\r"), "");
-		await tui.shows("0 of 25 turns");
+		await tui.shows(/turns +░+ +0 of 25 +default/);
 	});
 }
 
