@@ -130,7 +130,7 @@ describe("the picture in the terminal", () => {
 			"session cost  ░░░░░░░░░░░░  $0.00 of $5.00  session.maxCost in turn-limit.json",
 		]);
 		assert.deepEqual(first(58, 3), [
-			"turns         <normal>█████░░░░░  2 of 4  default",
+			"turns         <normal>█████░░░░░  2 of 4          default",
 			"session cost  ░░░░░░░░░░  $0.00 of $5.00",
 			"  session.maxCost in turn-limit.json",
 		]);

@@ -84,10 +84,11 @@ function bars(
 	const beside = left - GAP.length - sources;
 	const width = Math.min(BAR.most, Math.max(BAR.least, beside));
 	return rows.flatMap(({ name, meter, amount, raised, source, paintBar }) => {
-		const spent = (amount + raised).padEnd(beside < BAR.least ? 0 : amounts);
+		const isRoomFor = (spent: string): boolean => names + width + spent.length + source.length + GAP.length * 3 <= room;
+		const aligned = (amount + raised).padEnd(amounts);
+		const spent = isRoomFor(aligned) ? aligned : amount + raised;
 		const line = [paint("text", name.padEnd(names)), paintBar(bar(meter, width)), paint("text", spent)].join(GAP);
-		if (names + width + spent.length + source.length + GAP.length * 3 <= room)
-			return [`${line}${GAP}${paint("muted", source)}`];
+		if (isRoomFor(spent)) return [`${line}${GAP}${paint("muted", source)}`];
 		return [line, ...wrap(source, room).map((text) => paint("muted", text))];
 	});
 }
