@@ -130,24 +130,26 @@ async function wrapUp(): Promise<void> {
 }
 
 async function status(): Promise<void> {
-	const pi = await host(scope, {
-		env: { ...COLOURS, PI_MAX_TURNS: "60", PI_TURN_LIMIT_REPEATS: "" },
+	const { pi } = await task({
+		env: { PI_MAX_TURNS: "10", PI_TURN_LIMIT_REPEATS: "", PI_TURN_LIMIT_SESSION_COST: "0.20" },
 		agentFiles: { "turn-limit.json": { policy: "synthesize" } },
 	});
-	const terminal = await open(pi, { rows: 40 });
-	terminal.type("/turn-limit tools 200\r");
-	await terminal.shows("Tool limit set to 200.");
+	const terminal = await open(pi);
+	for (const [typed, reply] of [
+		["tools 200", "Tool limit set to 200."],
+		["session cost +0.05", "$0.05 more: $0.25 in this session."],
+	] as const) {
+		terminal.type(`/turn-limit ${typed}\r`);
+		await terminal.shows(reply);
+	}
+	terminal.type(`${PROMPT}\r`);
+	await terminal.shows("Left: let the queue");
+	await terminal.lacks("Working");
 	terminal.type("/turn-limit\r");
-	await terminal.shows(/may repeat +none +default/);
+	await terminal.shows("Last run: ");
 	terminal.press("up");
 	await terminal.shows(/─+\n\/turn-limit\n─+\n.*\n.*scripted/);
-	await still(
-		"status",
-		"/turn-limit shows where every meter stands and where each setting comes from",
-		terminal,
-		40,
-		pi,
-	);
+	await still("status", "/turn-limit shows where every limit stands and where it comes from", terminal, 16, pi);
 }
 
 async function advice(): Promise<void> {

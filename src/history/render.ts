@@ -169,6 +169,8 @@ function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 		`  /turn-limit ${turns}`,
 		...(cost === null ? [] : [`  /turn-limit cost ${cost.toFixed(2)}`]),
 		...(time === null ? [] : [`  /turn-limit time ${amount("time", time)}`]),
+		"Or all of them, after one question:",
+		"  /turn-limit advise --apply",
 		"Then, to keep what you have set for every session:",
 		"  /turn-limit save",
 		...missing,

@@ -308,7 +308,7 @@ describe("a slash command of another extension that starts a run, in the termina
 	for (const [typed, shown] of [
 		["have a look at", "have a look at"],
 		["/review", "/review"],
-		["/turn-limit\r", "2 of 3 turns"],
+		["/turn-limit\r", "2 of 3 "],
 	] as const) {
 		test(`a run that an extension starts by itself after ${JSON.stringify(typed)} was typed counts on`, async (t) => {
 			const { pi, tui } = await afterTwo(t);

@@ -81,6 +81,8 @@ Suggestion
   /turn-limit 20
   /turn-limit cost 0.60
   /turn-limit time 4m
+Or all of them, after one question:
+  /turn-limit advise --apply
 Then, to keep what you have set for every session:
   /turn-limit save`;
 
@@ -157,6 +159,8 @@ these, each rounded up:
   /turn-limit 20
   /turn-limit cost 0.60
   /turn-limit time 4m
+Or all of them, after one question:
+  /turn-limit advise --apply
 Then, to keep what you have set for
 every session:
   /turn-limit save`;

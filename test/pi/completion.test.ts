@@ -15,7 +15,7 @@ const commands: [args: string, reply: string][] = [
 	["25", "Turn limit set to 25."],
 	["+1", "1 turn more"],
 	["+10", "10 turns more"],
-	["unlimited", "Turn limit set to unlimited."],
+	["unlimited", "Turn limit set to unlimited; it never asks again in this session."],
 	["tools 2", "Tool limit set to 2."],
 	["tools 200", "Tool limit set to 200."],
 	["policy abort", "Policy set to abort."],
@@ -40,7 +40,7 @@ for (const command of ["/turn-limit", "/turn-limit "]) {
 		const { tui, typist } = await typing(t);
 		await typist.type(command);
 		assert.equal(await typist.type("\r"), "");
-		await tui.shows("0 of 25 turns");
+		await tui.shows(/turns +░+ +0 of 25 +default/);
 	});
 }
 
@@ -49,7 +49,7 @@ test("what is not yet typed in full is completed, and Enter sends it then", asyn
 	await typist.type("/turn-limit unl");
 	assert.equal(await typist.type("\r"), "/turn-limit unlimited");
 	assert.equal(await typist.type("\r"), "");
-	await tui.shows("Turn limit set to unlimited.");
+	await tui.shows("Turn limit set to unlimited; it never asks again in this session.");
 });
 
 for (const [command, ...offered] of [
@@ -74,5 +74,5 @@ test("Tab takes the only value that fits, and Enter sends it", async (t) => {
 	tui.type("\t");
 	await tui.shows("/turn-limit tools unlimited");
 	assert.equal(await typist.type("\r"), "");
-	await tui.shows("Tool limit set to unlimited.");
+	await tui.shows("Tool limit set to unlimited; it never asks again in this session.");
 });

@@ -245,7 +245,7 @@ test("/turn-limit cost sets, raises, shows and lifts the limit, and refuses what
 			`${expected} "${bad}". Nothing has changed.`,
 		]),
 		["cost", "cost  $0.00 of $5.00  /turn-limit"],
-		["cost Unlimited", "Cost limit set to unlimited."],
+		["cost Unlimited", "Cost limit set to unlimited; it never asks again in this session."],
 	]) {
 		assert.equal(await reply(rpc, args), answer);
 	}

@@ -144,6 +144,6 @@ test("/turn-limit completes its arguments, and an idle screen shows the new limi
 	tui.press("tab");
 	await tui.shows(/^\/turn-limit unlimited/m);
 	tui.press("enter");
-	await tui.shows("Turn limit set to unlimited.");
+	await tui.shows("Turn limit set to unlimited; it never asks again in this session.");
 	await tui.shows("Turns: 0/∞");
 });

@@ -68,7 +68,7 @@ test("a limit of 0 asks every time and does not read 1/0", async (t) => {
 	tui.type("n");
 	await tui.shows("You stopped the run");
 	tui.type("/turn-limit\r");
-	await tui.shows(/turns +0, asks every time +PI_MAX_TURNS/);
+	await tui.shows(/turns +░+ +0, asks every time +PI_MAX_TURNS/);
 });
 
 test("over rpc the widget is plain text", async (t) => {

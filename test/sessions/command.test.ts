@@ -108,6 +108,66 @@ describe("/turn-limit", () => {
 	});
 });
 
+describe("the table and the widget", () => {
+	const turnsIn = (status = ""): string | undefined => /turns +(.*) of (\S*)/.exec(status)?.slice(1).join("/");
+
+	test("say the same after a change between runs: both show the start of the next run", async (t) => {
+		const pi = await start(t, { model: [noop, text("done")] });
+		await pi.run("go");
+		assert.equal(turnsIn((await say(pi))[0]), "2/25");
+		assert.equal(pi.widgets.at(-1), undefined);
+		await say(pi, "7");
+		assert.equal(pi.widgets.at(-1), "Turns: 0/7");
+		assert.equal(turnsIn((await say(pi))[0]), "0/7");
+		assert.equal(turnsIn((await say(pi, "turns"))[0]), "0/7");
+		assert.match((await say(pi, "default"))[0] ?? "", /\nturns +0 of 25 turns +default$/);
+	});
+
+	test("say the same where each request is asked about", async (t) => {
+		const said: string[] = [];
+		const pi: Inside = await start(t, {
+			person: async (_asked, n) => {
+				if (n === 3) said.push(...(await say(pi)), pi.widgets.at(-1) ?? "");
+				return n < 3;
+			},
+			env: { PI_MAX_TURNS: "0" },
+		});
+		await pi.run("go");
+		assert.match(said[0] ?? "", /turns +2, asks every time /);
+		assert.equal(said[1], "Turns: 2, asks every time");
+	});
+
+	test("say the same of what others have spent meanwhile", async (t) => {
+		const pi = await start(t, { env: { PI_TURN_LIMIT_DAY_TURNS: "9" }, model: [text("done")] });
+		await say(pi, "7");
+		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Day turns: 0/9");
+		const other = await start(t, {
+			env: { PI_TURN_LIMIT_DAY_TURNS: "9", PI_CODING_AGENT_DIR: pi.folder },
+			model: [text("done")],
+		});
+		await other.run("go");
+		assert.match((await say(pi))[0] ?? "", /\nday turns +1 of 9 /);
+		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Day turns: 1/9");
+	});
+});
+
+test("/turn-limit in the terminal is a picture in the theme's colours", async (t) => {
+	const fg = (colour: string, words: string): string => `<${colour}>${words}`;
+	const ui = { theme: { fg }, addAutocompleteProvider: () => {} } as unknown as NonNullable<InsideOptions["ui"]>;
+	const env = { PI_MAX_TURNS: "2", PI_TURN_LIMIT_POLICY: "synthesize" };
+	const pi = await start(t, { mode: "tui", ui, env, model: [noop, text("done")] });
+	await pi.run("go");
+	const [said = ""] = await say(pi);
+	const lines = said.split("\n");
+	assert.match(lines[0] ?? "", /^info: <text>turns +<error>█+ {2}<text>2 of 2 +<dim>PI_MAX_TURNS$/);
+	assert.match(said, /\n<dim>Unlimited: tool calls 1, cost /);
+	assert.match(
+		said,
+		/\n<text>policy: synthesize \(PI_TURN_LIMIT_POLICY\)\nLast run: finished by itself; spent: 2 turns/,
+	);
+	assert.doesNotMatch(said, /partial note/);
+});
+
 describe("/turn-limit save", () => {
 	const FILE = "turn-limit.json";
 	const read = ({ folder }: Inside): string => readFileSync(join(folder, FILE), "utf8");
@@ -194,7 +254,7 @@ describe("/turn-limit save", () => {
 
 	test("off means unlimited", async (t) => {
 		const pi = await start(t);
-		assert.deepEqual(await say(pi, "Off"), ["info: Turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "Off"), ["info: Turn limit set to unlimited; it never asks again in this session."]);
 	});
 
 	test("names the file of a person's home by a tilde", async (t) => {
@@ -267,7 +327,9 @@ describe("a setting", () => {
 	test("is set, and the next run's start is shown", async (t) => {
 		const pi = await start(t);
 		assert.deepEqual(await say(pi, "7"), ["info: Turn limit set to 7."]);
-		assert.deepEqual(await say(pi, "unlimited"), ["info: Turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "unlimited"), [
+			"info: Turn limit set to unlimited; it never asks again in this session.",
+		]);
 		assert.deepEqual(await say(pi, "policy synthesize"), ["info: Policy set to synthesize."]);
 		assert.deepEqual(pi.widgets, ["Turns: 0/7", "Turns: 0/∞"]);
 	});
@@ -280,7 +342,9 @@ describe("a setting", () => {
 		const [raised] = await say(pi, "day +9007199254740991");
 		assert.equal(raised, "info: 1000000000000 turns more: 1000000000009 today.");
 		assert.match((await say(pi, "day turns"))[0] ?? "", / 0 of 1000000000009 /);
-		assert.deepEqual(await say(pi, "day unlimited"), ["info: Day turn limit set to unlimited."]);
+		assert.deepEqual(await say(pi, "day unlimited"), [
+			"info: Day turn limit set to unlimited; it never asks again in this session.",
+		]);
 	});
 
 	for (const [words, mistake] of [

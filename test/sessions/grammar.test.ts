@@ -93,6 +93,7 @@ describe("completion", () => {
 			"advise ",
 			"advise --project: only prompts in this folder",
 			"advise --days 30: only the last 30 days",
+			"advise --apply: set what it suggests, after a question",
 			"advise --json: figures for a program",
 			"advise --session-dir: the sessions in another folder",
 		],

@@ -215,7 +215,7 @@ test("a limit that is lifted while the ledger is busy stays lifted", async (t) =
 		...no,
 	});
 	await pi.run("go");
-	assert.deepEqual(await told, ["Tree turn limit set to unlimited."]);
+	assert.deepEqual(await told, ["Tree turn limit set to unlimited; it never asks again in this session."]);
 	assert.equal(
 		pi.widgets.findLast((line) => line),
 		"Turns: 2/25",

@@ -243,12 +243,12 @@ describe("a tree's limit that is set", () => {
 		assert.deepEqual(turns, [3, 5]);
 	});
 
-	test("between runs is shown as it was set", async (t) => {
+	test("between runs is shown as it was set, from the start of the next run as in the widget", async (t) => {
 		const pi = await sharing(t, { limits: { tree: { maxTurns: 3 } }, person: (_asked, n) => n === 1 });
 		await pi.run("go");
 		for (const limit of [8, 2]) {
 			await say(pi, `tree ${limit}`);
-			assert.deepEqual(await status(pi, "tree turns"), [`tree turns  4 of ${limit}  /turn-limit`]);
+			assert.deepEqual(await status(pi, "tree turns"), [`tree turns  0 of ${limit}  /turn-limit`]);
 		}
 	});
 

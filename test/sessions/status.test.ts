@@ -1,8 +1,8 @@
 /** The lines of `/turn-limit`. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fold, status, table } from "../../src/hosts/pi/command/status.ts";
-import { resolve } from "../../src/settings/resolve.ts";
+import { fold, type Paint, picture, type Role, status, table } from "../../src/hosts/pi/command/status.ts";
+import { resolve, type Resolved } from "../../src/settings/resolve.ts";
 import { defaults, type Key, KEYS } from "../../src/settings/settings.ts";
 import { Driver, type Given } from "../core/driver.ts";
 
@@ -64,6 +64,122 @@ describe("the status", () => {
 		assert.equal(turns(), "turns  2 of 9 turns  default");
 		run.send({ type: "limit_raised", meter: "turns", by: 1 });
 		assert.equal(turns(), "turns  0 of 10 turns  default");
+	});
+});
+
+describe("the picture in the terminal", () => {
+	/** Roles that are no plain text show as their name. */
+	const marked = (role: Role, words: string): string =>
+		role === "text" || role === "muted" ? words : `<${role}>${words}`;
+	const OWN = KEYS.filter((key) => !/^(tree|day|week|month|budget)\./.test(key));
+
+	function drawn(run: Driver, room: number, some: Partial<Resolved> = {}, paint: Paint = marked): readonly string[] {
+		const settings = { ...resolve([], [], defaults(true)).settings, ...some };
+		return picture(run.state, settings, room, OWN, paint);
+	}
+
+	/** A run after so many turns. */
+	function after(turns: number, given: Given): Driver {
+		const run = new Driver({ attended: true, ...given }).prompt();
+		run.turns(turns);
+		return run;
+	}
+
+	test("has limits with bars first, what is unlimited in one line, and the settings that were changed", () => {
+		const run = after(4, { repeats: 5, cost: 20_000_000 });
+		run.send({ type: "limit_raised", meter: "cost", by: 5_000_000 });
+		const some: Partial<Resolved> = {
+			maxCost: { value: 20_000_000, source: "/turn-limit" },
+			policy: { value: "synthesize", source: "policy in turn-limit.json" },
+			bell: { value: true, source: "bell in turn-limit.json" },
+		};
+		assert.deepEqual(drawn(run, 78, some), [
+			"turns    <normal>████░░░░░░░░░░░░░░░░░░░░  4 of 25                         default",
+			"cost     ░░░░░░░░░░░░░░░░░░░░░░░░  $0.00 of $25.00 (20.00 + 5.00)  /turn-limit",
+			"repeats  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 5                          default",
+			"Unlimited: tool calls, tokens, time; session turns 4, cost, tokens",
+			"policy: synthesize (policy in turn-limit.json)",
+		]);
+	});
+
+	test("is grey but for limits, their amounts and changed settings", () => {
+		const pieces: string[] = [];
+		const paint: Paint = (role, words) => {
+			pieces.push(`${role}: ${words}`);
+			return words;
+		};
+		drawn(after(9, { turns: 10 }), 60, { grace: { value: 3, source: "/turn-limit" } }, paint);
+		assert.deepEqual(pieces, [
+			"text: turns",
+			`warning: ${"█".repeat(22)}`,
+			"muted: ░░",
+			"text: 9 of 10",
+			"muted: default",
+			"muted: Unlimited: tool calls, cost, tokens, time, repeats;",
+			"muted:   session turns 9, cost, tokens",
+			"text: grace: 3 (/turn-limit)",
+		]);
+	});
+
+	test("puts a long source below, and in a narrow terminal the bar as well", () => {
+		const run = after(2, { turns: 4, sessionCost: 5_000_000 });
+		const long = { value: 5_000_000, source: "session.maxCost in turn-limit.json" };
+		const first = (room: number, n: number) => drawn(run, room, { "session.maxCost": long }).slice(0, n);
+		assert.deepEqual(first(78, 2), [
+			"turns         <normal>██████░░░░░░  2 of 4          default",
+			"session cost  ░░░░░░░░░░░░  $0.00 of $5.00  session.maxCost in turn-limit.json",
+		]);
+		assert.deepEqual(first(58, 3), [
+			"turns         <normal>█████░░░░░  2 of 4          default",
+			"session cost  ░░░░░░░░░░  $0.00 of $5.00",
+			"  session.maxCost in turn-limit.json",
+		]);
+		const narrow = ["turns: 2 of 4", "  <normal>█████░░░░░ default", "session cost: $0.00 of $5.00"];
+		assert.deepEqual(first(39, 5), [...narrow, "  ░░░░░░░░░░", "  session.maxCost in turn-limit.json"]);
+		assert.deepEqual(first(40, 1), ["turns         <normal>█████░░░░░  2 of 4"]);
+	});
+
+	test("breaks the amount where it was raised", () => {
+		const run = after(1, { sessionCost: 20_000_000, turns: "unlimited" });
+		run.send({ type: "limit_raised", meter: "sessionCost", by: 5_000_000 });
+		assert.deepEqual(drawn(run, 38).slice(0, 3), [
+			"session cost: $0.00 of $25.00",
+			"  (20.00 + 5.00)",
+			"  ░░░░░░░░░░ default",
+		]);
+	});
+
+	for (const [what, given, turns, row] of [
+		["is full at the limit", { turns: 3 }, 3, `<error>${"█".repeat(24)}  3 of 3`],
+		["is not full before it", { turns: 1000 }, 999, `<warning>${"█".repeat(23)}░  999 of 1000`],
+		["is not empty once something is spent", { turns: 1000 }, 1, `<normal>█${"░".repeat(23)}  1 of 1000`],
+		["is empty where each request is asked about", { turns: 0 }, 0, `${"░".repeat(24)}  0, asks every time`],
+	] as [string, Given, number, string][]) {
+		test(`a bar ${what}`, () => {
+			assert.equal(drawn(after(turns, given), 99)[0], `turns  ${row}  default`);
+		});
+	}
+
+	test("a round that the person made smaller says by how much", () => {
+		const run = after(2, { turns: 2 });
+		run.request();
+		run.answer("yes", 1);
+		assert.equal(drawn(run, 99)[0], `turns  ${"░".repeat(24)}  0 of 1 (2 - 1)  default`);
+	});
+
+	test("what a place has made unlimited names the place", () => {
+		const source = "/turn-limit";
+		const lines = drawn(after(1, { turns: "unlimited" }), 99, { maxTurns: { value: "unlimited", source } });
+		assert.equal(
+			lines[0],
+			"Unlimited: turns 1 (/turn-limit), tool calls, cost, tokens, time, repeats; session turns 1, cost,",
+		);
+	});
+
+	test("has no line about unlimited meters where all are limited", () => {
+		const settings = resolve([], [], defaults(true)).settings;
+		const lines = picture(after(1, {}).state, settings, 99, ["maxTurns", "bell"], marked);
+		assert.deepEqual(lines, [`turns  <normal>█${"░".repeat(23)}  1 of 25  default`]);
 	});
 });
 

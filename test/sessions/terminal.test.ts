@@ -287,6 +287,74 @@ describe("/turn-limit advise", () => {
 		assert.equal(said?.type, "error");
 	});
 
+	describe("--apply", () => {
+		const files = Object.fromEntries(Object.entries(personsSessions()).slice(0, 20));
+		const said = (pi: Inside): string[] => pi.notifications.slice(1).map(({ type, message }) => `${type}: ${message}`);
+
+		test("sets what is suggested after one question, for this session", async (t) => {
+			const pi = await inside(t, { person: () => true, files, env });
+			await pi.run("/turn-limit advise --apply");
+			assert.match(pi.notifications[0]?.message ?? "", /\nSuggestion\n/);
+			assert.equal(pi.asked.length, 1);
+			const [{ title, message } = { title: "", message: "" }] = pi.asked;
+			assert.equal(title, "Set these limits for this session?");
+			assert.match(message, /^Turn limit: 7 → 15\nCost limit: \$2\.00 → \$\d+\.\d0\nTime limit: unlimited → \S+$/);
+			const [turns, cost, time, save] = said(pi)[0]?.split("\n") ?? [];
+			assert.equal(turns, "info: Turn limit set to 15.");
+			assert.match(cost ?? "", /^Cost limit set to \$/);
+			assert.match(time ?? "", /^Time limit set to /);
+			assert.equal(save, "/turn-limit save keeps that for every session.");
+			assert.match(pi.widgets.at(-1) ?? "", /^Turns: 0\/15 · Cost: /);
+			await pi.run("/turn-limit advise --apply");
+			assert.equal(pi.asked.length, 1);
+			assert.equal(pi.notifications.at(-1)?.message, "Nothing to apply: these limits are in force.");
+		});
+
+		for (const [what, answer] of [
+			["a no", false],
+			["an answer that is none", "no"],
+		] as const) {
+			test(`changes nothing after ${what}`, async (t) => {
+				const pi = await inside(t, { person: () => answer as boolean, files, env });
+				await pi.run("/turn-limit advise --apply");
+				assert.deepEqual(said(pi), ["info: Nothing has changed."]);
+				assert.deepEqual([pi.asked.length, pi.widgets], [1, []]);
+				assert.deepEqual(pi.entries("turn-limit"), []);
+			});
+		}
+
+		test("asks nothing where nothing is suggested", async (t) => {
+			const pi = await inside(t, { person: () => true, env });
+			await pi.run("/turn-limit advise --apply");
+			assert.deepEqual(said(pi), ["info: Nothing to apply: there is no suggestion."]);
+			assert.deepEqual(pi.asked, []);
+		});
+
+		test("is refused where nobody is, and in a subagent, before anything is read", async (t) => {
+			const nobody = "Not applied: only a person can do that, and only in a session that no agent started.";
+			const followed = new Followed(t);
+			const script = await inside(t, { files, env });
+			await script.run("/turn-limit advise --apply");
+			assert.deepEqual([followed.stdout, followed.stderr], ["", `pi-turn-limit: ${nobody}\n`]);
+			const member = await inside(t, { person: () => true, files, env });
+			await member.run("/turn-limit advise --apply");
+			assert.deepEqual(member.notifications, [{ message: nobody, type: "error" }]);
+			assert.deepEqual(member.asked, []);
+		});
+
+		test("closes its question when the session is left, and sets nothing", async (t) => {
+			const person = ({ signal }: { signal: AbortSignal | undefined }): Promise<boolean> =>
+				new Promise((answer) => signal?.addEventListener("abort", () => answer(false)));
+			const pi = await inside(t, { person, files, env });
+			const left = clocks(t);
+			const applied = pi.run("/turn-limit advise --apply");
+			await pi.until("question", () => pi.asked.length > 0);
+			pi.session.dispose();
+			await applied;
+			assert.deepEqual([said(pi), left()], [[], 0]);
+		});
+	});
+
 	/** Colours show as the name of the colour. */
 	const theme = {
 		fg: (colour: string, words: string) => `<${colour}>${words}`,

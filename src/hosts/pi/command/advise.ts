@@ -1,12 +1,14 @@
 /** `/turn-limit advise`: suggests limits from the person's own sessions. */
 import type * as historyModule from "../../../history/index.ts";
 import { bound } from "../../../core/limit.ts";
-import { kindOf, METER_IDS } from "../../../core/meters.ts";
+import { kindOf, type Max, METER_IDS, type RunMeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
 import { type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
 import { loadKit } from "../ui/load-pi-tui.ts";
 import type { Display } from "../ui/notices.ts";
+import { KEY_OF, settingOf } from "../../../settings/settings.ts";
 import type { CommandParts } from "./parts.ts";
+import { canDecide } from "./save.ts";
 
 const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
 	heading: "accent",
@@ -30,20 +32,33 @@ type Options = historyModule.AdviseOptions;
  */
 let loading: Promise<History> | undefined;
 
-/** Answers with figures and suggestions; a mistake is named. Escape stops it. */
+/** Answers with figures and suggestions, and sets these if that is wanted; a mistake is named. Escape stops it. */
 export async function advise(parts: CommandParts, args: string, ctx: Context): Promise<void> {
-	const { display, driver } = parts;
+	const { display } = parts;
 	const history = await (loading ??= import("../../../history/index.ts"));
 	const given = history.parseArguments(args);
 	if ("problem" in given) return display.say(given.problem, "error", ctx);
+	if (given.apply && !canDecide(parts, "applied", ctx)) return;
 	if (ctx.mode === "json")
 		return display.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
+	const advice = await read(parts, history, given, ctx);
+	if (advice && given.apply) await apply(parts, advice.suggestion, ctx);
+}
+
+/** Reads the sessions and shows the figures; undefined if it was stopped or has failed. */
+async function read(
+	parts: CommandParts,
+	history: History,
+	given: historyModule.Arguments,
+	ctx: Context,
+): Promise<historyModule.Advice | undefined> {
+	const { display, driver } = parts;
 	const stopping = new AbortController();
 	const stopWatching = await watchFor(driver, ctx, () => stopping.abort());
 	try {
-		const { json, ...where } = given;
+		const { json, project, days, sessionDir } = given;
 		const advice = await history.advise({
-			...where,
+			...given,
 			presentDir: ctx.sessionManager.getSessionDir(),
 			cwd: ctx.cwd,
 			limits: limitsOf(driver.state),
@@ -51,19 +66,54 @@ export async function advise(parts: CommandParts, args: string, ctx: Context): P
 			onProgress: progressIn(ctx),
 		});
 		// Nobody is asked in a script.
-		const isAll = ctx.hasUI && !given.project && given.days === undefined && given.sessionDir === undefined;
+		const isAll = ctx.hasUI && !project && days === undefined && sessionDir === undefined;
 		if (isAll) await parts.odds.keep(advice.odds, advice.sample.directory, ctx.cwd);
 		const text = json ? JSON.stringify(advice) : draw(history, advice, display, ctx);
 		if (ctx.hasUI) display.say(text, "info", ctx);
 		else parts.print?.(`${text}\n`);
+		return advice;
 	} catch (error) {
-		if (orDisposed(ctx) === DISPOSED) return;
+		if (orDisposed(ctx) === DISPOSED) return undefined;
 		if (stopping.signal.aborted) display.say("advise: stopped.", "info", ctx);
 		else display.say(`advise: ${error instanceof Error ? error.message : String(error)}`, "error", ctx);
+		return undefined;
 	} finally {
 		stopWatching();
 		if (orDisposed(ctx) !== DISPOSED && ctx.hasUI) ctx.ui.setStatus(NAME, undefined);
 	}
+}
+
+/** Sets the limits for this session if the person agrees. */
+async function apply(
+	{ driver, settings, limits, display }: CommandParts,
+	suggestion: historyModule.Advice["suggestion"],
+	ctx: Context,
+): Promise<void> {
+	const changes = (Object.entries(suggestion ?? {}) as [RunMeterId, number | null][]).flatMap(([id, suggested]) => {
+		const { unit, title } = kindOf(id);
+		const max = unit.read(suggested);
+		const now = driver.state.meters[id].limit.max;
+		return max === undefined || max === now ? [] : [{ key: KEY_OF[id], title, max, now }];
+	});
+	if (changes.length === 0) {
+		const why = suggestion === null ? "there is no suggestion" : "these limits are in force";
+		return display.say(`Nothing to apply: ${why}.`, "info", ctx);
+	}
+	const shown = (max: Max, { key }: (typeof changes)[number]): string => settingOf(key).show(max);
+	const lines = changes.map((change) => `${change.title}: ${shown(change.now, change)} → ${shown(change.max, change)}`);
+	const leaving = new AbortController();
+	const stopWatching = watchLeaving(ctx, () => leaving.abort());
+	const isAgreed: unknown = await ctx.ui
+		.confirm("Set these limits for this session?", lines.join("\n"), { signal: leaving.signal })
+		.finally(stopWatching);
+	if (orDisposed(ctx) === DISPOSED) return;
+	// A client over rpc can answer anything.
+	if (isAgreed !== true) return display.say("Nothing has changed.", "info", ctx);
+	for (const { key, max } of changes) settings.set(key, max, ctx);
+	await limits.apply(ctx);
+	const set = changes.map((change) => `${change.title} set to ${shown(change.max, change)}.`);
+	display.say([...set, `/${NAME} save keeps that for every session.`].join("\n"), "info", ctx);
+	display.showIdle(driver.state, ctx);
 }
 
 /** Colours and the width of the window in the terminal; plain text of 80 columns elsewhere. */
@@ -87,7 +137,7 @@ function limitsOf(state: State): NonNullable<Options["limits"]> {
  */
 async function watchFor(driver: CommandParts["driver"], ctx: Context, stop: () => void): Promise<() => void> {
 	const kit = ctx.mode === "tui" ? await loadKit() : undefined;
-	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
+	const stopWatching = watchLeaving(ctx, stop);
 	const unsubscribe =
 		kit &&
 		ctx.ui.onTerminalInput((data) => {
@@ -96,9 +146,15 @@ async function watchFor(driver: CommandParts["driver"], ctx: Context, stop: () =
 			return { consume: true };
 		});
 	return () => {
-		clearInterval(leaving);
+		stopWatching();
 		unsubscribe?.();
 	};
+}
+
+/** Calls `stop` when the session is left. */
+function watchLeaving(ctx: Context, stop: () => void): () => void {
+	const leaving = setInterval(() => orDisposed(ctx) === DISPOSED && stop(), LOOK_MS);
+	return () => clearInterval(leaving);
 }
 
 /** Shows every whole percent, because a client over rpc gets each as a message. */

@@ -11,14 +11,26 @@ import { forget, save } from "./save.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
 import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { CommandParts } from "./parts.ts";
-import { nextRunMeter } from "../ui/widget.ts";
-import { status } from "./status.ts";
+import type { State } from "../../../core/state.ts";
+import { nextRun, nextRunMeter } from "../ui/widget.ts";
+import { picture, type Role, status } from "./status.ts";
 import { help, increaseOf, mistakeIn, read } from "./grammar.ts";
 
 /** Nothing is shared, or it cannot be read. */
 const NOTHING: Shared = { agents: undefined, ends: [] };
 
+/** Follows a limit that was taken away: nothing else stops the questions for good. */
+const NEVER_ASKS = "; it never asks again in this session";
+
 const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
+
+const COLOURS: Readonly<Record<Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
+	normal: "accent",
+	warning: "warning",
+	error: "error",
+	text: "text",
+	muted: "dim",
+};
 
 export const DESCRIPTION = "Show or set the limits of a run";
 
@@ -53,6 +65,7 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 	}
 	if (text !== "") return await change(parts, key, text, ctx);
 	const shared = await parts.limits.readShared(ctx, true);
+	if (parts.display.isShowing) parts.display.showIdle(parts.driver.state, ctx);
 	if (word === "") {
 		const stands = await parts.odds.inStatus(parts.driver.state);
 		return parts.display.say(overview(parts, shared ?? NOTHING, stands, ctx), "info", ctx);
@@ -61,25 +74,34 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 	show(parts, ofScope.length > 0 ? ofScope : [key], ctx);
 }
 
-function show({ driver: { state }, settings, display }: CommandParts, keys: readonly Key[], ctx: Context): void {
-	display.say(status(state, settings.current, display.room, keys), "info", ctx);
+function show(parts: CommandParts, keys: readonly Key[], ctx: Context): void {
+	const { settings, display } = parts;
+	display.say(status(asInWidget(parts), settings.current, display.room, keys), "info", ctx);
+}
+
+/** Between runs the last run's counts, unless the widget shows the start of the next: two counts would contradict each other. */
+function asInWidget({ driver: { state }, display }: CommandParts): State {
+	return display.isShowing ? nextRun(state) : state;
 }
 
 /** Meters, settings, where the run stands, and the end of the last one. */
 function overview(parts: CommandParts, { agents, ends }: Shared, stands: readonly string[], ctx: Context): string {
 	const last = parts.lastOutcome() ?? recalledOutcome(ctx);
-	const lines = [meters(parts), ...ends.map((end) => periodText(parts.driver.state.meters, end))];
+	const lines = [...meters(parts, ctx), ...ends.map((end) => periodText(parts.driver.state.meters, end))];
 	return [...lines, ...(agents ? [agentsText(agents)] : []), ...stands, ...(last ? [lastRunText(last)] : [])].join(
 		"\n",
 	);
 }
 
-/** The shared meters only where they are limited. */
-function meters({ driver: { state }, settings, display }: CommandParts): string {
+/** The shared meters only where they are limited. A picture in the terminal; elsewhere the table, which a program can read. */
+function meters(parts: CommandParts, { mode, ui }: Context): readonly string[] {
+	const { settings, display } = parts;
+	const state = asInWidget(parts);
 	const isShown = (id: MeterId | undefined): boolean =>
 		id === undefined || !isShared(id) || isLimited(state.meters[id]);
 	const keys = KEYS.filter((key) => isShown(meterOf(key)));
-	return status(state, settings.current, display.room, keys);
+	if (mode !== "tui") return [status(state, settings.current, display.room, keys)];
+	return picture(state, settings.current, display.room, keys, (role, text) => ui.theme.fg(COLOURS[role], text));
 }
 
 function agentsText({ alive, ended }: Agents): string {
@@ -97,9 +119,9 @@ async function reset(parts: CommandParts, ctx: Context): Promise<void> {
 	if (keys.length === 0) return display.say(`/${NAME} has set nothing in this session.`, "info", ctx);
 	settings.reset(ctx);
 	await parts.limits.apply(ctx);
-	const rows = status(parts.driver.state, settings.current, display.room, keys);
-	display.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
 	display.showIdle(parts.driver.state, ctx);
+	const rows = status(asInWidget(parts), settings.current, display.room, keys);
+	display.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
 }
 
 async function change(parts: CommandParts, key: Key, text: string, ctx: Context): Promise<void> {
@@ -111,7 +133,8 @@ async function change(parts: CommandParts, key: Key, text: string, ctx: Context)
 	const value = setting.read(parse(text)) as Settings[Key];
 	parts.settings.set(key, value, ctx);
 	await parts.limits.apply(ctx);
-	parts.display.say(`${title} set to ${show(value)}${id ? grantsText(parts, id) : ""}.`, "info", ctx);
+	const more = value === "unlimited" ? NEVER_ASKS : id ? grantsText(parts, id) : "";
+	parts.display.say(`${title} set to ${show(value)}${more}.`, "info", ctx);
 	parts.display.showIdle(parts.driver.state, ctx);
 }
 

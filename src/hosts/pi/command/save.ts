@@ -7,18 +7,24 @@ import type { Preferences } from "../settings/session-settings.ts";
 import { keysNamed } from "./grammar.ts";
 import type { CommandParts, UserFile } from "./parts.ts";
 
+/** False, and said, where nobody is, or an agent could do it in the person's place. */
+export function canDecide({ display, isMember }: CommandParts, done: string, ctx: Context): boolean {
+	if (ctx.hasUI && !isMember()) return true;
+	display.say(`Not ${done}: only a person can do that, and only in a session that no agent started.`, "error", ctx);
+	return false;
+}
+
 /** The user's file, if somebody is there who may change it; else says why not. */
-function fileFor({ display, file, isMember }: CommandParts, done: string, ctx: Context): UserFile | undefined {
-	if (!ctx.hasUI || isMember())
-		display.say(`Not ${done}: only a person can do that, and only in a session that no agent started.`, "error", ctx);
-	else if (file === undefined)
+function fileFor(parts: CommandParts, done: string, ctx: Context): UserFile | undefined {
+	if (!canDecide(parts, done, ctx)) return undefined;
+	const { display, file } = parts;
+	if (file === undefined)
 		display.say(
 			`Not ${done}: the program that runs this session has limits of its own, and no settings file.`,
 			"error",
 			ctx,
 		);
-	else return file;
-	return undefined;
+	return file;
 }
 
 /** The values then come from the file, so the commands are forgotten. */

@@ -1,17 +1,27 @@
 /** What `/turn-limit` shows: every meter and setting, and the place that it comes from. */
-import { isCounted, type Meter, POLICY_IDS, read } from "../../../core/limit.ts";
+import { bound, isCounted, isLimited, type Meter, POLICY_IDS, read, toNumber } from "../../../core/limit.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
-import { type Key, KEYS, meterOf, SETTINGS, settingOf } from "../../../settings/settings.ts";
-import { fraction, nextRunMeter } from "../ui/widget.ts";
+import { defaults, type Key, KEY_OF, KEYS, meterOf, SETTINGS, settingOf } from "../../../settings/settings.ts";
+import { fraction, levelOf, nextRunMeter, type Part, spentInRun } from "../ui/widget.ts";
+
+/** The meaning of a piece of the picture, to choose its colour; `level` is that of a bar. */
+export type Role = Part["level"] | "text" | "muted";
+
+export type Paint = (role: Role, text: string) => string;
+
+/** Columns of a bar. */
+const BAR = { least: 10, most: 24 } as const;
+
+const GAP = "  ";
 
 /** Aligned lines; where they are wider than `room`, a short form that takes two lines if it has to. */
 export function status(state: State, settings: Resolved, room: number, keys = KEYS): string {
 	const valueOf = (key: Key, noun: (id: MeterId) => string): string => {
 		const id = meterOf(key);
 		if (id === undefined) return settingOf(key).show(settings[key].value);
-		return describe(id, shown(state, id), noun(id));
+		return describe(state, id, noun(id));
 	};
 	const wide = table(keys.map((key) => [nameOf(key), valueOf(key, nounOf), settings[key].source]));
 	if (wide.every((line) => line.length <= room)) return wide.join("\n");
@@ -19,6 +29,109 @@ export function status(state: State, settings: Resolved, room: number, keys = KE
 		fold(`${labelOf(key)}: ${valueOf(key, () => "")}`, `(${settings[key].source})`, room),
 	);
 	return narrow.join("\n");
+}
+
+/**
+ * The same for somebody at a terminal: a bar for each limit, what is unlimited in few words, and the settings that
+ * differ from their default. Lines of at most `room` letters as far as that goes.
+ */
+export function picture(
+	state: State,
+	settings: Resolved,
+	room: number,
+	keys: readonly Key[],
+	paint: Paint,
+): readonly string[] {
+	const ids = keys.flatMap((key) => meterOf(key) ?? []);
+	const limited = ids.filter((id) => isLimited(state.meters[id]));
+	const unlimited = ids.filter((id) => !isLimited(state.meters[id]));
+	return [
+		...bars(state, settings, room, limited, paint),
+		...unlimitedLines(state, settings, room, unlimited).map((line) => paint("muted", line)),
+		...changed(state, settings, keys).flatMap((key) =>
+			fold(`${labelOf(key)}: ${settingOf(key).show(settings[key].value)}`, `(${settings[key].source})`, room).map(
+				(line) => paint("text", line),
+			),
+		),
+	];
+}
+
+function bars(
+	state: State,
+	settings: Resolved,
+	room: number,
+	ids: readonly MeterId[],
+	paint: Paint,
+): readonly string[] {
+	const rows = ids.map((id) => {
+		const meter = shown(state, id);
+		const { source } = settings[KEY_OF[id]];
+		const amount = fraction(id, meter, " of ", spentInRun(state, id));
+		const paintBar = (text: string): string =>
+			text.replace(/█+|[^█]+/g, (piece) => paint(piece.startsWith("█") ? levelOf(meter) : "muted", piece));
+		return { name: nameOf(KEY_OF[id]), meter, amount, raised: raisedText(id, meter), source, paintBar };
+	});
+	const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map(({ length }) => length));
+	const names = widest(rows.map(({ name }) => name));
+	const amounts = widest(rows.map(({ amount, raised }) => amount + raised));
+	const sources = widest(rows.map(({ source }) => source));
+	const left = room - names - amounts - GAP.length * 2;
+	if (left < BAR.least)
+		return rows.flatMap(({ name, meter, amount, raised, source, paintBar }) => [
+			...fold(`${name}: ${amount}`, raised.trim(), room).map((line) => paint("text", line)),
+			...fold(`  ${bar(meter, BAR.least)}`, source, room).map(paintBar),
+		]);
+	const beside = left - GAP.length - sources;
+	const width = Math.min(BAR.most, Math.max(BAR.least, beside));
+	return rows.flatMap(({ name, meter, amount, raised, source, paintBar }) => {
+		const isRoomFor = (spent: string): boolean => names + width + spent.length + source.length + GAP.length * 3 <= room;
+		const aligned = (amount + raised).padEnd(amounts);
+		const spent = isRoomFor(aligned) ? aligned : amount + raised;
+		const line = [paint("text", name.padEnd(names)), paintBar(bar(meter, width)), paint("text", spent)].join(GAP);
+		if (isRoomFor(spent)) return [`${line}${GAP}${paint("muted", source)}`];
+		return [line, ...wrap(source, room).map((text) => paint("muted", text))];
+	});
+}
+
+/** Full only where the limit is reached, empty only where nothing is spent. */
+function bar(meter: Meter, width: number): string {
+	const max = toNumber(bound(meter));
+	const share = max === 0 ? 0 : Math.min(1, meter.used / max);
+	const full = share < 1 ? Math.min(width - 1, Math.ceil(share * width)) : width;
+	return "█".repeat(full) + "░".repeat(width - full);
+}
+
+/** ` (20.00 + 5.00)`: the limit that was set, and what was granted or, in a smaller round, taken from it. */
+function raisedText(id: MeterId, { limit, extra }: Meter): string {
+	if (limit.max === "unlimited" || extra === 0) return "";
+	const show = (counted: number): string => kindOf(id).unit.show(counted).replace("$", "");
+	return ` (${show(limit.max)} ${extra > 0 ? "+" : "-"} ${show(Math.abs(extra))})`;
+}
+
+/** `Unlimited: tool calls 12, cost $0.40; session turns 40, cost, tokens`: amounts if there are any, sources unless default. */
+function unlimitedLines(state: State, settings: Resolved, room: number, ids: readonly MeterId[]): readonly string[] {
+	if (ids.length === 0) return [];
+	const items = ids.map((id, i) => {
+		const { of, unit, scope } = kindOf(id);
+		const before = ids[i - 1];
+		const isFirst = before === undefined || kindOf(before).scope !== scope;
+		const { used } = shown(state, id);
+		const { source } = settings[KEY_OF[id]];
+		const name = nameOf(KEY_OF[isFirst ? id : of]);
+		const amount = used > 0 ? ` ${unit.show(used)}` : "";
+		const place = source === "default" ? "" : ` (${source})`;
+		return `${before === undefined ? "" : isFirst ? "; " : ", "}${name}${amount}${place}`;
+	});
+	return wrap(`Unlimited: ${items.join("")}`, room).map((line, i) => (i === 0 ? line.trimStart() : line));
+}
+
+/** The settings, limits apart, that are not as they would be if no place said anything. */
+function changed({ attended }: State, settings: Resolved, keys: readonly Key[]): readonly Key[] {
+	const usual = defaults(attended);
+	return keys.filter((key) => {
+		const { show } = settingOf(key);
+		return meterOf(key) === undefined && show(settings[key].value) !== show(usual[key]);
+	});
 }
 
 /** Rows as lines, the cells below each other aligned. */
@@ -30,15 +143,19 @@ export function table(rows: readonly (readonly string[])[]): readonly string[] {
 
 /** One line, or where that would be wider than `room` the second text below the first. */
 export function fold(first: string, second: string, room: number): readonly string[] {
-	const line = `${first} ${second}`;
-	if (line.length <= room) return [line];
+	const line = `${first} ${second}`.trimEnd();
+	return line.length <= room ? [line] : [first, ...wrap(second, room)];
+}
+
+/** The words in lines of at most `room` letters, a little to the right. */
+function wrap(text: string, room: number): readonly string[] {
 	const lines: string[] = [];
-	for (const word of second.split(" ")) {
+	for (const word of text.split(" ")) {
 		const longer = `${lines.at(-1)} ${word}`;
 		if (lines.length > 0 && longer.length <= room) lines.splice(-1, 1, longer);
 		else lines.push(`  ${word}`);
 	}
-	return [first, ...lines];
+	return lines;
 }
 
 /** Between runs what the last one has spent, unless something was granted for the next. */
@@ -48,11 +165,12 @@ function shown(state: State, id: MeterId): Meter {
 }
 
 /** A budget in one short line: `7 of 25 turns`, with `synthesize` where that is the policy of a limit. */
-function describe(id: MeterId, meter: Meter, noun: string): string {
+function describe(state: State, id: MeterId, noun: string): string {
+	const meter = shown(state, id);
 	if (!isCounted(id, meter)) return "unlimited";
 	const { policy, limit } = read(meter);
 	const isTold = limit !== "unlimited" && policy !== POLICY_IDS[0];
-	return `${fraction(id, meter, " of ", 0)}${limit === 0 ? "" : noun}${isTold ? `, ${policy}` : ""}`;
+	return `${fraction(id, meter, " of ", spentInRun(state, id))}${limit === 0 ? "" : noun}${isTold ? `, ${policy}` : ""}`;
 }
 
 function nounOf(id: MeterId): string {

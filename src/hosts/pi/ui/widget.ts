@@ -22,8 +22,8 @@ export function widget(state: State): readonly Part[] {
 	const { phase, meters } = state;
 	const limited = METER_IDS.filter((id) => id === "turns" || isShown(id, meters[id]));
 	const parts = limited.map((id) => {
-		const spent = phase.name === "idle" ? 0 : phase.run.spent[kindOf(id).of];
-		return { text: `${kindOf(id).label}: ${fraction(id, meters[id], "/", spent)}`, level: levelOf(meters[id]) };
+		const text = `${kindOf(id).label}: ${fraction(id, meters[id], "/", spentInRun(state, id))}`;
+		return { text, level: levelOf(meters[id]) };
 	});
 	return phase.name === "finishing" ? [...parts, { text: "final answer", level: "normal" }] : parts;
 }
@@ -35,7 +35,17 @@ function isShown(id: MeterId, meter: Meter): boolean {
 
 /** The widget between runs: the start values of the next prompt. */
 export function idleWidget(state: State): readonly Part[] {
-	return widget({ ...state, meters: perMeter((id) => nextRunMeter(state, id)) });
+	return widget(nextRun(state));
+}
+
+/** Between runs, the state with the meters as the next run begins with them. */
+export function nextRun(state: State): State {
+	return { ...state, meters: perMeter((id) => nextRunMeter(state, id)) };
+}
+
+/** Everything since the run began, over all its rounds. */
+export function spentInRun({ phase }: State, id: MeterId): number {
+	return phase.name === "idle" ? 0 : phase.run.spent[kindOf(id).of];
 }
 
 /** The parts as one line without colour. */
@@ -59,7 +69,7 @@ export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: nu
 }
 
 /** `error` once the limit is reached. Always `normal` at a limit of 0, because every request is asked about. */
-function levelOf(meter: Meter): Part["level"] {
+export function levelOf(meter: Meter): Part["level"] {
 	const max = toNumber(bound(meter));
 	if (max === 0 || meter.used < max * WARNS_AT) return "normal";
 	return isReached(meter) ? "error" : "warning";
