@@ -158,7 +158,7 @@ describe("over rpc", () => {
 		const commands = [...(await reply(rpc, "advise")).matchAll(/^ {2}\/turn-limit (.*)$/gm)].map(
 			([, args = ""]) => args,
 		);
-		assert.deepEqual(commands, ["20", "cost 0.60", "time 4m", "save"]);
+		assert.deepEqual(commands, ["20", "cost 0.60", "time 4m", "advise --apply", "save"]);
 		for (const args of commands) await reply(rpc, args);
 		const saved: unknown = JSON.parse(readFileSync(join(pi.agentDir, "turn-limit.json"), "utf8"));
 		assert.deepEqual(saved, { maxTurns: 20, maxCost: 0.6, maxTime: 240 });

@@ -54,7 +54,7 @@ describe("the status in the terminal", () => {
 		});
 	}
 
-	test("has a bar in the theme's colours, and what is unlimited dimmer than the amounts", async (t) => {
+	test("has a bar in the theme's colour for a limit that is reached, and what is unlimited in that of sources", async (t) => {
 		const pi = await host(t, { model: [mark(), text("Done.")], env: { PI_MAX_TURNS: "2", COLORTERM: "truecolor" } });
 		const tui = await pi.terminal({ cols: 80, rows: 24 });
 		tui.type("go\r");
@@ -63,7 +63,7 @@ describe("the status in the terminal", () => {
 		tui.type("/turn-limit\r");
 		await tui.shows("Last run: ");
 		const [bar, amount, unlimited, source] = ["█", "2 of 2", "Unlimited: ", "PI_MAX_TURNS"].map((of) => tui.colour(of));
-		assert.equal(new Set([bar, amount, unlimited]).size, 3);
+		assert.notEqual(bar, amount);
 		assert.equal(source, unlimited);
 	});
 
