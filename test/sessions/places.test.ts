@@ -218,10 +218,10 @@ describe("/turn-limit", () => {
 		await pi.run("/turn-limit 9");
 		const after = sessionManager.getLeafId() ?? "";
 		await pi.session.navigateTree(before, { summarize: false });
-		assert.match(await turns(pi), /1 of 25 turns +default$/);
+		assert.match(await turns(pi), /0 of 25 turns +default$/);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/25");
 		await pi.session.navigateTree(after, { summarize: false });
-		assert.match(await turns(pi), /1 of 9 turns +\/turn-limit$/);
+		assert.match(await turns(pi), /0 of 9 turns +\/turn-limit$/);
 		assert.deepEqual(warnings(pi), []);
 		sessionManager.branch(before);
 		const other = sessionManager.appendCustomEntry("turn-limit", {

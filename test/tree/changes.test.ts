@@ -111,13 +111,13 @@ for (const scope of ["tree", "day"]) {
 	});
 }
 
-test("between runs the status shows a tree's limit as it was set", async (t) => {
+test("between runs the status shows a tree's limit as it was set, for the next run", async (t) => {
 	const pi = await host(t, { model: endless(), env: { ...NO_GRACE, PI_TURN_LIMIT_TREE_TURNS: "3" } });
 	const rpc = await pi.rpc({ answer: "no" });
 	await rpc.run("go");
 	for (const limit of [8, 2]) {
 		await rpc.prompt(`/turn-limit tree turns ${limit}`);
-		assert.match(await reply(rpc, "tree turns"), new RegExp(` 3 of ${limit} `));
+		assert.match(await reply(rpc, "tree turns"), new RegExp(` 0 of ${limit} `));
 	}
 });
 
