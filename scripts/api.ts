@@ -17,7 +17,7 @@ const PAGES = {
 	"docs/api-loops.md": {
 		title: "API: a loop of your own",
 		about: "You use [`loopLimit()`](loops.md) and want to know its types.",
-		entries: { "pi-turn-limit/loop": "src/loop/index.ts" },
+		entries: { "pi-turn-limit/loop": "src/hosts/loop/index.ts" },
 	},
 	"docs/api-hosts.md": {
 		title: "API: the AI SDK and pi's bare Agent",

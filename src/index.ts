@@ -9,8 +9,8 @@ import { initialState } from "./hosts/pi/settings/apply.ts";
 import type { Report } from "./hosts/pi/outcome/report.ts";
 import { Session } from "./hosts/pi/session.ts";
 import type { Role } from "./hosts/pi/lifecycle/role.ts";
-import { LimitExceeded } from "./loop/limit-exceeded.ts";
-import { asParent, isParent, treeOf } from "./loop/sharing/parents.ts";
+import { LimitExceeded } from "./hosts/loop/limit-exceeded.ts";
+import { asParent, isParent, treeOf } from "./loop/tree/parents.ts";
 import { readOption } from "./settings/budget.ts";
 import {
 	COMMON_OTHERS,

@@ -5,7 +5,7 @@ import { jsonSchema, tool } from "ai";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { aiLimit } from "../../src/hosts/ai/index.ts";
 import { limitAgent } from "../../src/hosts/pi-agent/index.ts";
-import { loopLimit, type LoopOptions } from "../../src/loop/index.ts";
+import { loopLimit, type LoopOptions } from "../../src/hosts/loop/index.ts";
 import { aiModel, piStream, PRICE, ScriptedModel, type Script } from "./model.ts";
 
 /** A scene: a model, a tool and a limit. */

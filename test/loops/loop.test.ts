@@ -7,7 +7,7 @@ import {
 	type LoopRun,
 	type Outcome,
 	refusal,
-} from "../../src/loop/index.ts";
+} from "../../src/hosts/loop/index.ts";
 
 const call = (n = 0) => ({ tool: "noop", input: { n } });
 

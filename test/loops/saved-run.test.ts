@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
-import { loopLimit, type LoopOptions, type LoopRun } from "../../src/loop/index.ts";
-import { readRun } from "../../src/loop/saved-run.ts";
+import { loopLimit, type LoopOptions, type LoopRun } from "../../src/hosts/loop/index.ts";
+import { readRun } from "../../src/hosts/loop/saved-run.ts";
 
 async function work(run: LoopRun, turns: number): Promise<number> {
 	for (let n = 0; n < turns; n++) {
@@ -25,7 +25,7 @@ test("a run that is saved goes on in another process with its counts", async () 
 		while (await run.turn()) { turns++; if (await run.endTurn({ goesOn: true }) === "stop") break; }
 		const { kind, turns: all, cost, toolCalls } = await run.settle();
 		console.log(JSON.stringify([turns, kind, all, cost, toolCalls]));`;
-	const index = new URL("../../src/loop/index.ts", import.meta.url).href;
+	const index = new URL("../../src/hosts/loop/index.ts", import.meta.url).href;
 	const { stdout } = await promisify(execFile)(process.execPath, [
 		"--input-type=module",
 		"-e",

@@ -3,7 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { loopLimit, type LoopLimit, type LoopOptions } from "../../src/loop/index.ts";
+import { loopLimit, type LoopLimit, type LoopOptions } from "../../src/hosts/loop/index.ts";
 import { turnLimit } from "../../src/index.ts";
 import { aiLimit } from "../../src/hosts/ai/index.ts";
 import { endless, host, type Host } from "../harness/index.ts";
@@ -77,7 +77,7 @@ describe("a tree over a program and a real pi", () => {
 			let turns = 0;
 			while (await run.turn()) { turns++; if (await run.endTurn({ goesOn: true }) === "stop") break; }
 			console.log(turns, (await run.settle()).meter);`;
-		const index = new URL("../../src/loop/index.ts", import.meta.url).href;
+		const index = new URL("../../src/hosts/loop/index.ts", import.meta.url).href;
 		const start = async (env: NodeJS.ProcessEnv): Promise<string> => {
 			const args = ["--input-type=module", "-e", member, index];
 			return (await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })).stdout;
@@ -155,7 +155,7 @@ describe("a day", () => {
 			await run.turn();
 			console.log("ready");
 			setInterval(() => {}, 1000);`;
-		const index = new URL("../../src/loop/index.ts", import.meta.url).href;
+		const index = new URL("../../src/hosts/loop/index.ts", import.meta.url).href;
 		const killed = spawn(process.execPath, ["--input-type=module", "-e", program, index], { env: process.env });
 		await once(killed.stdout, "data");
 		killed.kill("SIGKILL");

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Reading } from "../../src/ledger/port.ts";
 import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
-import type { Tree } from "../../src/loop/sharing/tree-variable.ts";
+import type { Tree } from "../../src/loop/tree/tree-variable.ts";
 import { inside, type Inside, type InsideOptions } from "../harness/inside.ts";
 import { endless } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";

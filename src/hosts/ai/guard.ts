@@ -1,8 +1,8 @@
 /** One call of the AI SDK under a limit: its hooks, translated for a run. */
 import type { ModelMessage, StepResult, Experimental_Steering as Steering, ToolSet } from "ai";
-import { sum } from "../../loop/amounts.ts";
-import { LimitExceeded } from "../../loop/limit-exceeded.ts";
-import type { LoopRun } from "../../loop/run.ts";
+import { sum } from "../loop/amounts.ts";
+import { LimitExceeded } from "../loop/limit-exceeded.ts";
+import type { LoopRun } from "../loop/run.ts";
 
 export type Step = StepResult<ToolSet>;
 

@@ -2,9 +2,9 @@
 import * as ai from "ai";
 import { kindOf, type MeterId } from "../../core/meters.ts";
 import { isBroken, type Outcome } from "../../core/outcome.ts";
-import { LimitExceeded } from "../../loop/limit-exceeded.ts";
-import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
-import { asParent, treeOf } from "../../loop/sharing/parents.ts";
+import { LimitExceeded } from "../loop/limit-exceeded.ts";
+import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
+import { asParent, treeOf } from "../../loop/tree/parents.ts";
 import { A_FUNCTION } from "../../settings/options.ts";
 import { Guard, type Price, type Settings, type Step } from "./guard.ts";
 import { watch } from "./watch.ts";

@@ -1,11 +1,11 @@
 /** Limits for a bare `Agent` of pi-agent-core: each `prompt` and each `continue` is a run. */
 import type { Agent, AgentEvent } from "@earendil-works/pi-agent-core";
 import type { Outcome } from "../../core/outcome.ts";
-import { type Spending, sum } from "../../loop/amounts.ts";
-import { LimitExceeded } from "../../loop/limit-exceeded.ts";
-import { limitFor, type LoopLimit, type LoopOptions } from "../../loop/limit.ts";
-import type { LoopRun } from "../../loop/run.ts";
-import { asParent, treeOf } from "../../loop/sharing/parents.ts";
+import { type Spending, sum } from "../loop/amounts.ts";
+import { LimitExceeded } from "../loop/limit-exceeded.ts";
+import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
+import type { LoopRun } from "../loop/run.ts";
+import { asParent, treeOf } from "../../loop/tree/parents.ts";
 
 export { LimitExceeded, type LoopOptions, type Outcome };
 

@@ -10,7 +10,7 @@ import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import type { Meters } from "./meter-accounts.ts";
 import type { Reservations, Shared } from "./reservation.ts";
-import type { Tree } from "./tree-variable.ts";
+import type { Tree } from "../tree/tree-variable.ts";
 import type { DebtLeft } from "./unsettled.ts";
 
 /** The place of one agent among those that share. */

@@ -14,8 +14,8 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../../../settings/places.ts";
-import { announcement, inherits, isOwn } from "../../../loop/sharing/inheritance.ts";
-import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/sharing/tree-variable.ts";
+import { announcement, inherits, isOwn } from "../../../loop/tree/inheritance.ts";
+import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/tree/tree-variable.ts";
 import { shared } from "../host/process.ts";
 
 export interface Role {

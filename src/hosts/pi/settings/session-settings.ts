@@ -8,7 +8,7 @@ import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../.
 import { type Context, NAME, type Pi } from "../host/api.ts";
 import type { Rank } from "../lifecycle/guard.ts";
 import { shared } from "../host/process.ts";
-import { limitsOf, lowered, type RootLimits } from "../../../loop/sharing/root-limits.ts";
+import { limitsOf, lowered, type RootLimits } from "../../../loop/tree/root-limits.ts";
 
 /** The places around the session. */
 export interface Surroundings {

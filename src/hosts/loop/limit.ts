@@ -1,8 +1,8 @@
 /** Limits for agent loops: the options of one limit, and the runs that it starts. */
 import { randomUUID } from "node:crypto";
-import { RUN_METER_IDS } from "../core/meters.ts";
-import { snapshot, type Snapshot } from "../core/snapshot.ts";
-import { readOption } from "../settings/budget.ts";
+import { RUN_METER_IDS } from "../../core/meters.ts";
+import { snapshot, type Snapshot } from "../../core/snapshot.ts";
+import { readOption } from "../../settings/budget.ts";
 import {
 	A_FUNCTION,
 	COMMON_OTHERS,
@@ -10,21 +10,21 @@ import {
 	type CommonOptions,
 	type OptionTable,
 	readOptions,
-} from "../settings/options.ts";
-import { type Resolved, resolve } from "../settings/resolve.ts";
-import { defaults } from "../settings/settings.ts";
-import { readGrace } from "../settings/supplied.ts";
+} from "../../settings/options.ts";
+import { type Resolved, resolve } from "../../settings/resolve.ts";
+import { defaults } from "../../settings/settings.ts";
+import { readGrace } from "../../settings/supplied.ts";
 import type { Ask } from "./asking.ts";
-import { initialState } from "./initial-state.ts";
+import { initialState } from "../../loop/initial-state.ts";
 import { type LoopRun, Run } from "./run.ts";
 import { readRun, type SavedRun } from "./saved-run.ts";
 import { SessionBudget } from "./session-budget.ts";
-import { ledgerDirectory } from "./sharing/ledger-directory.ts";
-import { asParent, isParent, treeOf } from "./sharing/parents.ts";
-import { announcement, isOwn } from "./sharing/inheritance.ts";
-import { isAlive } from "./sharing/process-start.ts";
-import { limitsOf, lowered } from "./sharing/root-limits.ts";
-import { readTree, type Tree, TREE_VARIABLE } from "./sharing/tree-variable.ts";
+import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
+import { asParent, isParent, treeOf } from "../../loop/tree/parents.ts";
+import { announcement, isOwn } from "../../loop/tree/inheritance.ts";
+import { isAlive } from "../../loop/tree/process-start.ts";
+import { limitsOf, lowered } from "../../loop/tree/root-limits.ts";
+import { readTree, type Tree, TREE_VARIABLE } from "../../loop/tree/tree-variable.ts";
 
 /** Every option has the default of its setting. A limit's option is named like its meter. */
 export type LoopOptions = CommonOptions & {

@@ -1,8 +1,8 @@
 /** Asks a program's person: calls a function with the words of the question, and takes only an answer for one. */
-import type { Max } from "../core/meters.ts";
-import type { Answer } from "../core/protocol.ts";
-import type { OpenQuestion, Reply } from "./port.ts";
-import type { Choice, Question } from "./question.ts";
+import type { Max } from "../../core/meters.ts";
+import type { Answer } from "../../core/protocol.ts";
+import type { OpenQuestion, Reply } from "../../loop/port.ts";
+import type { Choice, Question } from "../../loop/question.ts";
 
 /** The words of a question, for a program to show. */
 export type AskedQuestion = Pick<Question, "title" | "message" | "lines" | "meter" | "size"> & {

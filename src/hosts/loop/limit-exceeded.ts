@@ -1,4 +1,4 @@
-import type { Outcome } from "../core/outcome.ts";
+import type { Outcome } from "../../core/outcome.ts";
 
 /** A limit ended the run: `outcome` is `exhausted` or `declined`, or `failed` where the limits could not be enforced. */
 export class LimitExceeded extends Error {

@@ -1,5 +1,5 @@
 /** Amounts as loops report them: never trusted, never dropped. */
-import type { Charged } from "./driver.ts";
+import type { Charged } from "../../loop/driver.ts";
 
 /** What a response or a tool has spent. */
 export interface Spending {

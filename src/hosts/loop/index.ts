@@ -4,10 +4,10 @@ export type { LoopRun, Next } from "./run.ts";
 export type { Ask, AskedQuestion, AskedReply } from "./asking.ts";
 export type { Spending } from "./amounts.ts";
 export { LimitExceeded } from "./limit-exceeded.ts";
-export type { Outcome, OutcomeKind } from "../core/outcome.ts";
-export type { Limit, Policy } from "../core/limit.ts";
-export type { Max } from "../core/meters.ts";
-export type { Snapshot } from "../core/snapshot.ts";
-export type { BudgetOption, LimitOption } from "../settings/options.ts";
+export type { Outcome, OutcomeKind } from "../../core/outcome.ts";
+export type { Limit, Policy } from "../../core/limit.ts";
+export type { Max } from "../../core/meters.ts";
+export type { Snapshot } from "../../core/snapshot.ts";
+export type { BudgetOption, LimitOption } from "../../settings/options.ts";
 /** What the model reads. */
-export { finalPass, NOT_RUN, pointOut, refusal, RESUMED, wrapUp } from "../core/to-model.ts";
+export { finalPass, NOT_RUN, pointOut, refusal, RESUMED, wrapUp } from "../../core/to-model.ts";

@@ -1,12 +1,12 @@
 /** What the runs of one limit spend together. Runs can overlap, so each turn is reserved, as in a tree of agents. */
 import { randomUUID } from "node:crypto";
-import { bound, isLimited, toNumber } from "../core/limit.ts";
-import { kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
-import type { Balances } from "../core/protocol.ts";
-import { memory } from "../ledger/memory.ts";
-import type { Account, Amounts, Ledger, Reading } from "../ledger/port.ts";
-import { type Meters, withinMost } from "./sharing/meter-accounts.ts";
-import { unlessAborted } from "./wait.ts";
+import { bound, isLimited, toNumber } from "../../core/limit.ts";
+import { kindOf, METER_IDS, type MeterId } from "../../core/meters.ts";
+import type { Balances } from "../../core/protocol.ts";
+import { memory } from "../../ledger/memory.ts";
+import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
+import { type Meters, withinMost } from "../../loop/sharing/meter-accounts.ts";
+import { unlessAborted } from "../../loop/wait.ts";
 
 const IDS: readonly MeterId[] = METER_IDS.filter((id) => kindOf(id).scope === "session");
 

@@ -1,11 +1,11 @@
 /** A run as text, to go on in another process. The limits are those of whoever resumes it; only counts are kept. */
-import { METER_IDS, type MeterId, type PerMeter, perMeter, perRunMeter } from "../core/meters.ts";
-import type { Spent, Trip, Verdict } from "../core/outcome.ts";
-import { type Active, IDLE, type Phase, type Run, type State } from "../core/state.ts";
-import { NO_STREAK, type Streak } from "../core/streak.ts";
-import type { Turn } from "../core/turn.ts";
-import { isCount } from "../core/unit.ts";
-import { isObject } from "../settings/places.ts";
+import { METER_IDS, type MeterId, type PerMeter, perMeter, perRunMeter } from "../../core/meters.ts";
+import type { Spent, Trip, Verdict } from "../../core/outcome.ts";
+import { type Active, IDLE, type Phase, type Run, type State } from "../../core/state.ts";
+import { NO_STREAK, type Streak } from "../../core/streak.ts";
+import type { Turn } from "../../core/turn.ts";
+import { isCount } from "../../core/unit.ts";
+import { isObject } from "../../settings/places.ts";
 
 const VERSION = 1;
 
