@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 
 const root = resolve(import.meta.dirname, "../..");
-const src: Record<string, string> = { loop: "src/loop", ai: "src/hosts/ai", "pi-agent": "src/hosts/pi-agent" };
+const src: Record<string, string> = { loop: "src/hosts/loop", ai: "src/hosts/ai", "pi-agent": "src/hosts/pi-agent" };
 
 /** What the first program of a page prints, with what it leaves to the reader before it and after it. */
 async function printed(page: string, before: string, after = ""): Promise<string> {
