@@ -1,15 +1,19 @@
 /** Pi reloads its extensions while one of our handlers works, or at the end of a run: nothing passes, nothing is forgotten. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import { tmpdir } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI, ExtensionFactory } from "@earendil-works/pi-coding-agent";
+import { METER_IDS } from "../../src/core/meters.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { finalPass, pointOut } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/hosts/pi/extension.ts";
+import { shared } from "../../src/hosts/pi/host/process.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { write } from "../harness/folders.ts";
 import { endless, held, text, times } from "../harness/model.ts";
+import { SessionManager } from "../harness/pi.ts";
 import { noop } from "../harness/session.ts";
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
@@ -331,4 +335,53 @@ test("a copy that is removed in mid-run and put back later: the next prompt has 
 	await pi.session.reload();
 	await pi.run("again");
 	assert.equal(pi.model.requests.length, 3 + 3);
+});
+
+describe("an instance of another version", () => {
+	/** As 2.0 leaves it: without weeks and months, and with objects of its own. */
+	function leftBehind(t: TestContext, state: object): { manager: SessionManager; ended: string[] } {
+		const manager = SessionManager.inMemory(tmpdir());
+		const ended: string[] = [];
+		const shares = { endRun: () => Promise.resolve(void ended.push("shares")) };
+		const rest = { rank: "installed", isWorking: false, turn: {}, telling: {}, prompt: { isPersons: false } };
+		const legacy = { ...rest, state, shares, messages: {}, succeed: () => ended.push("old"), expectHeir: () => {} };
+		shared.legacies.set(manager.getSessionId(), legacy);
+		t.after(() => shared.legacies.clear());
+		return { manager, ended };
+	}
+
+	const limit = { max: "unlimited", policy: "abort" };
+	const ids = METER_IDS.filter((id) => !/^(week|month)/.test(id));
+	const none = { turns: 0, toolCalls: 0, cost: 0, tokens: 0, time: 0, repeats: 0, continuations: 0 };
+	/** 2.0's, in mid-run after so many turns. */
+	const afterTurns = (turns: number): object => ({
+		...{ attended: false, isMember: false, grace: 0, exempt: [], advice: "armed" },
+		meters: Object.fromEntries(ids.map((id) => [id, { limit, used: id === "turns" ? turns : 0, extra: 0 }])),
+		streak: { recent: [], same: [0, 0, 0], warned: "no" },
+		phase: {
+			name: "running",
+			run: {
+				...{ spent: { ...none, turns }, turn: "ended", passes: [], lastCall: { tool: "noop", input: {} } },
+				...{ endsAsking: false, refusals: 0, isHeld: false, isWaived: false },
+			},
+		},
+	});
+
+	test("that has counted 2 of 3 turns leaves 1, and its holds in the ledger end", async (t) => {
+		const { manager, ended } = leftBehind(t, afterTurns(2));
+		const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_MONTH_TURNS: "9" };
+		const pi = await inside(t, { model: endless(noop), env, sessionManager: manager });
+		assert.deepEqual(ended, ["shares", "old"]);
+		await pi.session.sendUserMessage("go on");
+		await pi.until("the end", () => pi.events.some(({ type }) => type === "agent_settled"));
+		assert.deepEqual([pi.model.requests.length, pi.errors], [1, []]);
+	});
+
+	test("that says nothing we understand leaves a session that counts from its start", async (t) => {
+		const { manager, ended } = leftBehind(t, { phase: { name: "hovering" } });
+		const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" };
+		const pi = await inside(t, { model: endless(noop), env, sessionManager: manager });
+		await pi.run("go");
+		assert.deepEqual([pi.model.requests.length, pi.errors, ended], [3, [], ["shares", "old"]]);
+	});
 });

@@ -1,6 +1,6 @@
 /** Days, weeks and months that real processes share. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bash, type Call, childCli, endless, held, host, mark, node, type Reply, text } from "../harness/index.ts";
@@ -30,7 +30,12 @@ function clock(): void {
 }
 
 test("two pi that cross the end of a month at once make 5 requests before it and 5 after it", async (t) => {
-	const set = (to: string): void => writeFileSync(pi.env["TEST_CLOCK"] ?? "", String(Date.parse(to) - Date.now()));
+	const set = (to: string): void => {
+		const file = pi.env["TEST_CLOCK"] ?? "";
+		// Renamed into place, because a process may read it at any moment.
+		writeFileSync(`${file}.new`, String(Date.parse(to) - Date.now()));
+		renameSync(`${file}.new`, file);
+	};
 	const model = (_request: unknown, n: number): Reply => {
 		if (n === 5) set("2026-12-01T00:00:10Z");
 		return mark();

@@ -7,6 +7,7 @@ import type { Host } from "../../loop/port.ts";
 import { questionAbout } from "../../loop/question.ts";
 import { debtText } from "../../loop/sharing/debt-text.ts";
 import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
+import { adopt } from "../../loop/saved-state.ts";
 import type { Reservations } from "../../loop/sharing/reservation.ts";
 import type { Tally } from "../../loop/tally.ts";
 import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts";
@@ -39,8 +40,12 @@ const NOT_RELOADED =
 
 const TOO_OLD = "This session is not guarded: pi-turn-limit needs pi 0.87 or newer.";
 
+/** The version of what is handed over. Of another one, such as 2.0, which has none, only the breaker's counts are taken. */
+const HANDED = 3;
+
 /** The part of a session that the next instance takes over when pi reloads its extensions. */
 interface Heritage {
+	readonly version: number;
 	readonly state: State;
 	/** Its holds in the ledger included. */
 	readonly shares: Reservations | undefined;
@@ -196,8 +201,8 @@ export class Session implements Subscriber, Course {
 		const attended = this.#isAttended(ctx);
 		const problems = this.#settings.load(ctx, attended, this.#role.tree);
 		const legacy = this.#handover.take(sessionManager.getSessionId(), this.rank);
-		if (legacy) this.#takeOver(legacy);
-		const state = legacy?.state ?? this.#limits.resumedState(attended, this.#role.isMember, ctx);
+		const fresh = this.#limits.resumedState(attended, this.#role.isMember, ctx);
+		const state = legacy === undefined ? fresh : await this.#takeOver(legacy, fresh);
 		this.#driver.resume(state, { isWorking: legacy?.isWorking === true, tally: legacy?.tally }, ctx);
 		await this.#limits.apply(ctx);
 		legacy?.succeed({
@@ -331,6 +336,7 @@ export class Session implements Subscriber, Course {
 		const messages = this.#outbox.giveAway();
 		const { isWorking, tally } = this.#driver.leave((event) => this.#handover.step(event));
 		const heritage: Heritage = {
+			version: HANDED,
 			// The next instance asks again.
 			state: { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase },
 			shares: this.#shared.giveAway(),
@@ -348,12 +354,20 @@ export class Session implements Subscriber, Course {
 		this.#handover.leave(sessionManager.getSessionId(), this.rank, heritage, isRunning, { done, missed });
 	}
 
-	#takeOver({ shares, turn, reports, prompt, messages }: Heritage): void {
+	/** Gives the state to go on with. */
+	async #takeOver(legacy: Heritage, fresh: State): Promise<State> {
+		const { version, state, shares, turn, reports, prompt, messages } = legacy;
+		if (version !== HANDED) {
+			// Nobody else ends what an instance of another version holds in the ledger.
+			await (shares as { endRun?: () => Promise<unknown> } | undefined)?.endRun?.();
+			return adopt(fresh, state);
+		}
 		this.#shared.takeOver(shares);
 		this.#turn.takeOver(turn);
 		this.#reports.takeOver(reports);
 		this.#prompts.takeOver(prompt);
 		this.#outbox.takeOver(messages);
+		return state;
 	}
 
 	async forward(name: string, event: unknown): Promise<unknown> {
