@@ -1,4 +1,4 @@
-/** The table of meters. A new meter is a row here and, for an amount, the line in `pi/charges.ts` that charges it. */
+/** The table of meters. A new meter is a row here and, for an amount, the line in `hosts/pi/host/usage.ts` that charges it. */
 import { type Scope, type ScopeKind, SCOPES, WIDER_SCOPES, type WiderScope, type WiderScopeName } from "./scopes.ts";
 import { atMost, COUNT, DOLLARS, SECONDS, TOKENS, type Unit } from "./unit.ts";
 

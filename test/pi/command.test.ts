@@ -79,7 +79,7 @@ for (const [words, first, last, line] of [
 	test(`/turn-limit ${words} fits 40 columns: no line is broken`, async (t) => {
 		const env = { PI_TURN_LIMIT_TOOLS: "200", PI_TURN_LIMIT_POLICY: "synthesize", PI_MAX_TURNS: "2" };
 		const pi = await host(t, { model: endless(), env });
-		const tui = await pi.terminal({ cols: 40, rows: 60 });
+		const tui = await pi.terminal({ cols: 40, rows: words ? 90 : 60 });
 		tui.type("go\r");
 		await tui.shows("→ Continue");
 		tui.press("escape");

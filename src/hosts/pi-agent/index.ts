@@ -37,7 +37,7 @@ interface Current {
 	hasBegun: boolean;
 	/** Aborts with the agent. */
 	readonly abort: AbortController;
-	/** Results of this turn that ask the agent to end, and all of them. */
+	/** The number of results of this turn that ask the agent to end. */
 	terminating: number;
 }
 

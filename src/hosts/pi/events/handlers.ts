@@ -50,7 +50,7 @@ export interface HandlerParts {
 	readonly grace: (() => unknown) | undefined;
 }
 
-/** A session's coming and going, as events of pi bring it about. */
+/** The things that pi's events make the session do. */
 export interface Course {
 	/** Before the first turn of a run. */
 	beforeRun(ctx: Context): Promise<void>;

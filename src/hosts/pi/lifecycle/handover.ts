@@ -23,13 +23,13 @@ export type Legacy<H> = H & {
 
 const legacies = shared.legacies as Map<string, Legacy<unknown>>;
 
-/** An instance that was reloaded keeps a run waiting for so long where pi loads no other: the person may have removed us. */
+/** A reloaded instance holds a run for this long if pi loads no successor: the person may have removed the extension. */
 const PATIENCE_MS = 10_000;
 
 /** How long to wait once pi is loading a successor. Bounded, because another extension can delay it until the run ends. */
 const HEIR_PATIENCE_MS = 60_000;
 
-/** After so long without a copy that is being loaded, a run goes on without a limit, and somebody has to know. */
+/** After this long without a successor, somebody is told that nothing limits the run. */
 const MISSED_AFTER_MS = 2_000;
 
 export class Handover<H extends object> {
