@@ -29,7 +29,7 @@ export default defineConfig(
 	{ files: ["examples/**", "scripts/*.js", "test/harness/*.js"], ...tseslint.configs.disableTypeChecked },
 	{ files: ["src/core/**"], rules: { "no-restricted-imports": ["error", { patterns: [outside] }] } },
 	{ files: ["src/ledger/**"], rules: only("ledger", "core") },
-	{ files: ["src/history/**"], rules: only("history", "core") },
+	{ files: ["src/history/**"], rules: only("history", "core", "settings") },
 	{ files: ["src/settings/**"], rules: only("settings", "core") },
 	{ files: ["src/loop/**"], rules: only("loop", "core", "settings", "ledger") },
 	{

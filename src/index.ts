@@ -1,14 +1,15 @@
 /** For programs that embed pi: the same breaker, with options in place of settings. It never touches the process. */
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { snapshot, type Snapshot } from "./core/snapshot.ts";
-import type { Limit, Policy } from "./core/limit.ts";
+import type { Limit } from "./core/limit.ts";
+import type { Policy } from "./core/policies.ts";
 import type { Max } from "./core/meters.ts";
-import { isBroken, type Outcome } from "./core/outcome.ts";
+import { isBroken, isEndAtLimit, type Outcome, OUTCOMES } from "./core/outcome.ts";
 import type { Pi } from "./hosts/pi/host/api.ts";
-import { initialState } from "./hosts/pi/settings/apply.ts";
+import { initialState } from "./loop/initial-state.ts";
 import type { Report } from "./hosts/pi/outcome/report.ts";
 import { Session } from "./hosts/pi/session.ts";
-import type { Role } from "./hosts/pi/lifecycle/role.ts";
+import type { Role } from "./hosts/pi/lifecycle/root-or-member.ts";
 import { LimitExceeded } from "./hosts/loop/limit-exceeded.ts";
 import { asParent, isParent, treeOf } from "./loop/tree/parents.ts";
 import { readOption } from "./settings/budget.ts";
@@ -16,6 +17,7 @@ import {
 	COMMON_OTHERS,
 	COMMON_SETTINGS,
 	type CommonOptions,
+	expecting,
 	type OptionTable,
 	readOptions,
 } from "./settings/options.ts";
@@ -26,9 +28,9 @@ import { readGrace } from "./settings/supplied.ts";
 export type { Limit, Max, Outcome, Policy, Snapshot };
 export { LimitExceeded };
 export type { BudgetOption, LimitOption } from "./settings/options.ts";
-export type { OutcomeKind } from "./core/outcome.ts";
+export { OUTCOME_ENTRY, type OutcomeKind } from "./core/outcome.ts";
 export { advise, render, type Advice, type AdviseOptions } from "./history/index.ts";
-export { OUTCOME_ENTRY, OUTCOME_EVENT } from "./hosts/pi/outcome/report.ts";
+export { OUTCOME_EVENT } from "./hosts/pi/outcome/report.ts";
 
 /** Every option has the default of its setting. A limit's option is named like its meter. */
 export type TurnLimitOptions = CommonOptions & {
@@ -88,13 +90,13 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 		},
 		prompt: async (...[prompted, ...prompt]: Parameters<TurnLimit["prompt"]>) => {
 			if (!sessions.some((session) => session.mayGuard(prompted.sessionManager)))
-				throw new Error(sessions.find(({ duty }) => duty === "unable")?.whyNot ?? NOT_GUARDED);
+				throw new Error(sessions.find(({ unableReason }) => unableReason !== undefined)?.unableReason ?? NOT_GUARDED);
 			// Pi puts off a prompt that is made while it settles a run, and would give back nothing of it.
 			for (const { report, isOver } of prompts) if (report) await isOver;
 			const report = await reportOf(prompts, () => prompted.prompt(...prompt));
 			if (report === undefined) throw new Error("The prompt started no run.");
 			const { outcome, line } = report;
-			if (outcome.kind === "exhausted" || outcome.kind === "declined") throw new LimitExceeded(outcome, line);
+			if (isEndAtLimit(outcome.kind) && !OUTCOMES[outcome.kind].isPartial) throw new LimitExceeded(outcome, line);
 			if (isBroken(outcome)) throw new Error(line, { cause: outcome });
 			return outcome;
 		},
@@ -144,6 +146,6 @@ const OPTIONS: OptionTable = {
 	settings: [...COMMON_SETTINGS, "partialNote", "bell"],
 	others: {
 		...COMMON_OTHERS,
-		parent: { takes: isParent, expected: "what turnLimit() has given" },
+		parent: expecting("what turnLimit() has given", isParent),
 	},
 };

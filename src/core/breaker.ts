@@ -9,13 +9,13 @@ import {
 	isLimited,
 	isReached,
 	type Meter,
-	POLICIES,
 	raise,
 	setMax,
 	setPolicy,
 	spend,
 	startsAfresh,
 } from "./limit.ts";
+import { POLICIES } from "./policies.ts";
 import { alike, type AmountId, isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import * as share from "./shared.ts";
 import { brokenBy, settle, shutDown, start, stop, trip } from "./run.ts";

@@ -9,7 +9,7 @@ const COUNTS = METER_IDS.filter((id) => kindOf(id).known === "before");
 
 /** True if the limit of the meter is checked for this request. */
 export function isCheckedFor(state: State, id: MeterId, gate: Gate, call: Call | undefined): boolean {
-	return concerns(id, gate, call) && !(isExempt(state, call) && id === "repeats");
+	return concerns(id, gate) && !(isExempt(state, call) && id === "repeats");
 }
 
 export function countTurn(state: State, phase: Running): State {

@@ -1,10 +1,11 @@
 /** Requests and answers: when a request may pass, and what follows when it may not. */
 import { count, countAdmitted, countFinalTurn, countRepetition, countTurn, isCheckedFor } from "./count.ts";
-import { bound, grant, grantMore, isLimited, isReached, type Policy, read, softLimit, toNumber } from "./limit.ts";
+import { type Answer, ANSWERS, isYes, policyAfter } from "./answers.ts";
+import { bound, grant, grantMore, isLimited, isReached, readMeter, softLimit, toNumber } from "./limit.ts";
 import { type Call, type Gate, isShared, METER_IDS, type MeterId, OWN, scopeOf, SHARED } from "./meters.ts";
 import { brokenBy, endOf, type Halted, nobodyContinues, stop, trip } from "./run.ts";
 import { NO_STREAK } from "./streak.ts";
-import type { Answer, BusyStep, Effect, Ruling, Step } from "./protocol.ts";
+import type { BusyStep, Effect, Ruling, Step } from "./protocol.ts";
 import {
 	type Active,
 	type Asking,
@@ -21,9 +22,6 @@ import {
 	withRun,
 } from "./state.ts";
 import { hasFailed } from "./turn.ts";
-
-/** The answers that do not leave it to the policy. */
-const POLICY_OF: Readonly<Partial<Record<Answer, Policy>>> = { wrap_up: "synthesize", stop: "abort" };
 
 /** How many turns the final pass may take before the run is aborted without an answer. */
 export const FINAL_TURNS = 2;
@@ -147,15 +145,15 @@ export function isEndAwaited(state: State): boolean {
 export function answer(state: State, phase: Asking, given: Answer, chosen?: number): Step {
 	const { run, meter, gate, unreachable } = phase;
 	if (unreachable !== undefined) {
-		if (given === "yes") return [goOn(state, { ...run, isWaived: true }), []];
+		if (isYes(given)) return [goOn(state, { ...run, isWaived: true }), []];
 		const stopped: Stopped = { name: "stopped", run: { ...run, endsAsking: true }, verdict: brokenBy(unreachable) };
 		return [{ ...state, phase: stopped }, entering(stopped)];
 	}
-	const verdict = { kind: "declined", answered: given !== "none", ...trip(state, meter) } as const;
-	const policy = POLICY_OF[given] ?? state.meters[meter].limit.policy;
+	const verdict = { kind: "declined", answered: ANSWERS[given].isGiven, ...trip(state, meter) } as const;
+	const policy = policyAfter(given, state.meters[meter].limit.policy);
 	const usual = toNumber(grant(meter, state.meters[meter]));
 	const by = meter === "repeats" ? usual : (chosen ?? usual);
-	const next = given === "yes" ? continueRun(state, run, meter, by) : nobodyContinues(state, run, verdict, policy);
+	const next = isYes(given) ? continueRun(state, run, meter, by) : nobodyContinues(state, run, verdict, policy);
 	// A tool call that waits is requested again and decided then; turns are asked about between two turns.
 	if (gate === "call") return [next, []];
 	if (next.phase.name !== "running") return [next, entering(next.phase)];
@@ -225,5 +223,5 @@ function shortMeter({ advice, meters, grace }: State): MeterId | undefined {
 }
 
 export function advice(state: State, id: MeterId): Effect {
-	return { type: "advise", meter: id, remaining: read(state.meters[id]).remaining };
+	return { type: "advise", meter: id, remaining: readMeter(state.meters[id]).remaining };
 }

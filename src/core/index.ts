@@ -1,8 +1,10 @@
 /** The breaker without a host, for a loop of your own: feed it events, ask it to decide, do what its effects say. */
 export { decide, transition } from "./breaker.ts";
 export { create, IDLE, isBusy, isClosed, type Setup, type State } from "./state.ts";
-export type { Answer, Balances, Decision, Effect, Event, Request, Ruling, Step } from "./protocol.ts";
-export { type Limit, limits, type Policy, POLICY_IDS } from "./limit.ts";
+export type { Answer } from "./answers.ts";
+export type { Balances, Decision, Effect, Event, Request, Ruling, Step } from "./protocol.ts";
+export { type Limit, limits } from "./limit.ts";
+export { type Policy, POLICY_IDS } from "./policies.ts";
 export { type Call, METER_IDS, METERS, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 export {
 	limitActed,

@@ -1,21 +1,7 @@
 /** A bound, its policy, and what one round has spent of it. */
 import { isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter, scopeOf } from "./meters.ts";
+import { DEFAULT_POLICY, type Policy } from "./policies.ts";
 import { quote } from "./text.ts";
-
-/** The policies: what follows where a limit is reached and nobody continues. The first is the default. */
-export const POLICIES = {
-	abort: { answers: false },
-	synthesize: { answers: true },
-} as const satisfies Readonly<Record<string, PolicyKind>>;
-
-interface PolicyKind {
-	/** The run ends with a final pass, so nothing under way is cut off. */
-	readonly answers: boolean;
-}
-
-export type Policy = keyof typeof POLICIES;
-
-export const POLICY_IDS = Object.keys(POLICIES) as readonly Policy[];
 
 /** A bound and its policy; they travel together. */
 export interface Limit {
@@ -23,8 +9,8 @@ export interface Limit {
 	readonly policy: Policy;
 }
 
-/** Limits in people's units: dollars, seconds, `"$2.50"`, `"30m"`; those that are left out are unlimited. @throws RangeError */
-export function limits(some: Partial<PerMeter<number | string>>, policy: Policy = "abort"): PerMeter<Limit> {
+/** Limits in the units that people use: dollars, seconds, `"$2.50"`, `"30m"`. A limit that is left out is unlimited. @throws RangeError */
+export function limits(some: Partial<PerMeter<number | string>>, policy: Policy = DEFAULT_POLICY): PerMeter<Limit> {
 	return perMeter((id) => {
 		const { read, expected } = kindOf(id).unit;
 		const given = some[id] ?? "unlimited";
@@ -43,16 +29,12 @@ export interface Meter {
 }
 
 /** A meter as others read it. */
-export interface Reading {
+export interface MeterReading {
 	readonly used: number;
 	/** The bound of this round, `extra` included. */
 	readonly limit: Max;
 	readonly remaining: Max;
 	readonly policy: Policy;
-}
-
-export function isPolicy(value: unknown): value is Policy {
-	return (POLICY_IDS as readonly unknown[]).includes(value);
 }
 
 /** To compare and to count with. */
@@ -90,7 +72,7 @@ export function isReached(meter: Meter): boolean {
 	return meter.used >= toNumber(bound(meter));
 }
 
-export function read(meter: Meter): Reading {
+export function readMeter(meter: Meter): MeterReading {
 	const limit = bound(meter);
 	const remaining = limit === "unlimited" ? limit : Math.max(0, limit - meter.used);
 	return { used: meter.used, limit, remaining, policy: meter.limit.policy };

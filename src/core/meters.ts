@@ -22,8 +22,6 @@ export interface MeterKind {
 	readonly gates: readonly Gate[];
 	/** `before`: each admitted request counts 1. `after`: the host charges an amount once it knows it. */
 	readonly known: "before" | "after";
-	/** The calls that count; without it every request at its gate does. */
-	readonly counts?: (call: Call) => boolean;
 	readonly unit: Unit;
 	/** The limit where a person can be asked; where nobody can, and in a program that embeds pi, if they differ. */
 	readonly default: Max;
@@ -52,7 +50,7 @@ export interface MeterKind {
 }
 
 /** A meter over a scope. */
-export interface Row extends MeterKind {
+export interface MeterRow extends MeterKind {
 	readonly scope: Scope;
 	/** The meter of the round that measures the same. */
 	readonly of: RunMeterId;
@@ -121,7 +119,7 @@ const ROUND = {
 		known: "after",
 		unit: TOKENS,
 		default: "unlimited",
-		title: "Limit of tokens",
+		title: "Token limit",
 		label: "Tokens",
 		one: "token",
 		many: "tokens",
@@ -178,10 +176,10 @@ const WIDER = ["turns", "cost", "tokens"] as const;
 
 export type MeterId = RunMeterId | `${WiderScopeName}${Capitalize<(typeof WIDER)[number]>}`;
 
-/** The most that a ledger takes as one limit or one grant. A larger budget of a fleet is refused. */
-const LEDGER_MOST = 1e12;
+/** The most that a ledger takes as one amount, one limit or one grant: a million dollars. A larger budget of a fleet is refused. */
+export const LEDGER_MOST = 1e12;
 
-function over(scope: WiderScope, of: RunMeterId): Row {
+function over(scope: WiderScope, of: RunMeterId): MeterRow {
 	const row: MeterKind = ROUND[of];
 	const word = row.word || "turns";
 	const { name, about, countedIn } = SCOPES[scope];
@@ -203,7 +201,7 @@ function over(scope: WiderScope, of: RunMeterId): Row {
 export const METERS = Object.fromEntries([
 	...RUN_METER_IDS.map((id) => [id, { ...ROUND[id], scope: "round", of: id }]),
 	...WIDER_SCOPES.flatMap((scope) => WIDER.map((id) => [`${SCOPES[scope].name}${capital(id)}`, over(scope, id)])),
-]) as Readonly<Record<MeterId, Row>>;
+]) as Readonly<Record<MeterId, MeterRow>>;
 
 /** The meters whose amounts are known after they were spent. */
 export type AmountId = { [id in RunMeterId]: (typeof ROUND)[id]["known"] extends "after" ? id : never }[RunMeterId];
@@ -248,7 +246,7 @@ export function alike(id: RunMeterId): readonly MeterId[] {
 }
 
 /** A row by its general type. */
-export function kindOf(id: MeterId): Row {
+export function kindOf(id: MeterId): MeterRow {
 	return METERS[id];
 }
 
@@ -263,10 +261,9 @@ function record<K extends string, T>(keys: readonly K[], make: (key: K) => T): R
 	return made as Record<K, T>;
 }
 
-/** True if the meter is checked for a request at `gate`, for `call` if it is one for a call, and counted if it is a count. */
-export function concerns(id: MeterId, gate: Gate, call: Call | undefined): boolean {
-	const { gates, counts } = kindOf(id);
-	return gates.includes(gate) && (call === undefined || counts === undefined || counts(call));
+/** True if the meter is checked for a request at `gate`, and counted if it is a count. */
+export function concerns(id: MeterId, gate: Gate): boolean {
+	return kindOf(id).gates.includes(gate);
 }
 
 function capital(text: string): string {

@@ -42,6 +42,38 @@ export type Outcome = Spent & {
 
 export type OutcomeKind = Outcome["kind"];
 
+interface OutcomeRow {
+	/** How the run ended, in the line for a script. */
+	readonly end: string;
+	/** `question`: a person was asked and did not continue. */
+	readonly endedBy: "itself" | "limit" | "question" | "abort" | "failure";
+	/** It names a limit: always, never, or only if the run had met one. */
+	readonly namesLimit: "always" | "never" | "perhaps";
+	/** The model's last message is an answer that may be partial. */
+	readonly isPartial: boolean;
+	/** A final pass can come before it. */
+	readonly hasFinalPass: boolean;
+}
+
+/** The table of outcomes: how a run can end. A new one is a variant above and a row here. */
+export const OUTCOMES: Readonly<Record<OutcomeKind, OutcomeRow>> = {
+	completed: { end: "finished", endedBy: "itself", namesLimit: "never", isPartial: false, hasFinalPass: false },
+	wrapped_up: {
+		end: "finished after the wrap-up",
+		endedBy: "itself",
+		namesLimit: "always",
+		isPartial: true,
+		hasFinalPass: false,
+	},
+	synthesized: { end: "stopped", endedBy: "limit", namesLimit: "always", isPartial: true, hasFinalPass: true },
+	exhausted: { end: "stopped", endedBy: "limit", namesLimit: "always", isPartial: false, hasFinalPass: true },
+	declined: { end: "stopped", endedBy: "question", namesLimit: "always", isPartial: false, hasFinalPass: false },
+	interrupted: { end: "interrupted", endedBy: "abort", namesLimit: "never", isPartial: false, hasFinalPass: false },
+	failed: { end: "failed", endedBy: "failure", namesLimit: "perhaps", isPartial: false, hasFinalPass: true },
+};
+
+export const OUTCOME_KINDS = Object.keys(OUTCOMES) as readonly OutcomeKind[];
+
 /** True if a limit acted: by advice, a question, the final pass or a stop. */
 export function limitActed(outcome: Outcome): boolean {
 	return hasTrip(outcome) || outcome.advised || outcome.continuations > 0;
@@ -53,9 +85,19 @@ export function isBroken(outcome: Outcome): outcome is Extract<Outcome, { kind: 
 	return by === "breaker";
 }
 
+/** True if a person was asked and did not continue: an explicit no, or no answer at all. */
+export function isDeclined(outcome: Outcome): outcome is Extract<Outcome, { kind: "declined" }> {
+	return OUTCOMES[outcome.kind].endedBy === "question";
+}
+
+/** True if a run that ends so was ended at a limit, with or without a question; not if it failed in the final pass. */
+export function isEndAtLimit(kind: OutcomeKind): boolean {
+	return ["limit", "question"].includes(OUTCOMES[kind].endedBy);
+}
+
 /** True if a limit cut the run short, so that its answer, if there is one, is partial. */
 export function stoppedByLimit(outcome: Outcome): outcome is Outcome & Trip {
-	return hasTrip(outcome) && outcome.kind !== "wrapped_up";
+	return hasTrip(outcome) && OUTCOMES[outcome.kind].endedBy !== "itself";
 }
 
 /** The outcome with its amounts as programs write them: dollars, not millionths. */
@@ -75,16 +117,8 @@ export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
 /** Every line that a script reads begins with it, also as the reason of a message that pi makes up after a stop. */
 export const PREFIX = "pi-turn-limit:";
 
-/** How a run ended, for a script. */
-const ENDS: { readonly [K in OutcomeKind]: string } = {
-	completed: "finished",
-	wrapped_up: "finished after the wrap-up",
-	synthesized: "stopped",
-	exhausted: "stopped",
-	declined: "stopped",
-	interrupted: "interrupted",
-	failed: "failed",
-};
+/** In a session of pi: outcomes in which a limit acted, as an `Outcome` with a `version` and whether somebody could be asked. */
+export const OUTCOME_ENTRY = "turn-limit-outcome";
 
 /**
  * A sentence for logs, if a limit or the breaker acted: how the run ended, the limit, where it was set, whether there is
@@ -97,24 +131,25 @@ export function line(outcome: Outcome, source: (id: MeterId) => string, hasAnswe
 	const answer = stoppedByLimit(outcome) ? `, ${answerText(outcome, hasAnswer)}` : "";
 	// A wider limit counts more than this run has spent.
 	const spent = isOfRound(meter) ? "spent" : "spent in this run";
-	return `${PREFIX} ${ENDS[outcome.kind]}${cause(outcome, source)}${answer}; ${spent}: ${spentText(outcome, meter)}.`;
+	return `${PREFIX} ${OUTCOMES[outcome.kind].end}${cause(outcome, source)}${answer}; ${spent}: ${spentText(outcome, meter)}.`;
 }
 
 function cause(outcome: Outcome, source: (id: MeterId) => string): string {
 	if (!hasTrip(outcome)) return outcome.advised ? " after the wrap-up" : " after a question";
 	if (outcome.limit === "unlimited") return "";
-	const at = outcome.kind === "wrapped_up" ? "near" : "at";
+	const at = stoppedByLimit(outcome) ? "at" : "near";
 	const cut = "cut" in outcome ? ", which cut off what was under way" : "";
-	const by = outcome.kind === "declined" ? (outcome.answered ? " by a no" : " because nobody answered") : "";
+	const by = isDeclined(outcome) ? (outcome.answered ? " by a no" : " because nobody answered") : "";
 	return ` ${at} the limit of ${amountIn(outcome.meter, outcome.limit)} (${source(outcome.meter)})${by}${cut}`;
 }
 
 function answerText({ kind }: Outcome, hasAnswer: boolean): string {
-	if (kind === "synthesized") return "with a last answer";
+	if (OUTCOMES[kind].isPartial) return "with a last answer";
 	return hasAnswer ? "with an earlier answer" : "without an answer";
 }
 
-function hasTrip(outcome: Outcome): outcome is Outcome & Trip {
+/** True if it names the limit that acted. */
+export function hasTrip(outcome: Outcome): outcome is Outcome & Trip {
 	return "meter" in outcome;
 }
 

@@ -1,14 +1,9 @@
 /** The breaker's requests, decisions, events and effects. */
-import type { Policy } from "./limit.ts";
+import type { Answer } from "./answers.ts";
+import type { Policy } from "./policies.ts";
 import type { AmountId, Call, Max, MeterId, PerMeter } from "./meters.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Busy, State } from "./state.ts";
-
-/**
- * A person's answer to a question. Whatever the policy, `wrap_up` is a final pass and `stop` the end; `no` leaves it to
- * the policy, and so does `none`: there was no answer.
- */
-export type Answer = "yes" | "wrap_up" | "stop" | "no" | "none";
 
 /**
  * By shared meter that is limited: what is used, or held by others, and the limit with all that was granted. A turn

@@ -1,5 +1,6 @@
 /** A run's start, stop and end. */
-import { bound, type Meter, type Policy, POLICIES, refill } from "./limit.ts";
+import { bound, type Meter, refill } from "./limit.ts";
+import { POLICIES, type Policy } from "./policies.ts";
 import { type MeterId, type PerMeter, perMeter, perRunMeter } from "./meters.ts";
 import { NO_STREAK } from "./streak.ts";
 import { type Ending, type Outcome, type Spent, stoppedByLimit, type Trip, type Verdict } from "./outcome.ts";
@@ -119,7 +120,7 @@ export function refusalsInARow({ phase }: State): number {
 /** Refusals in a row after which a host that can drops the message that would start the next run. */
 const REFUSALS_TO_DROP = 2;
 
-/** Runs that nobody prompted were refused so often that the next one need not begin, if it is to be refused too. */
+/** So many unprompted runs were refused that the host may drop the next one, if it would be refused too. */
 export function isSpinning({ phase }: State): boolean {
 	const { prompted, refusedSinceStop = 0 } = phase as Partial<Idle>;
 	return prompted === false && refusedSinceStop >= REFUSALS_TO_DROP;

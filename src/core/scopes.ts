@@ -84,6 +84,11 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
+/** The scopes that are stretches of the calendar, from the longest; a fleet's budget has them too. */
+export const PERIODS = ["month", "week", "day"] as const satisfies readonly Scope[];
+
+export type Period = (typeof PERIODS)[number];
+
 /** The scopes that only some meters have. */
 export type WiderScope = Exclude<Scope, "round">;
 

@@ -56,7 +56,7 @@ export function letGo(before: State, after: State): Step {
 	return [next, [{ type: "release" }]];
 }
 
-/** Grants between runs that a run without a prompt adds to what goes on; a prompt begins a tree with them. */
+/** Raises the tree by what was granted between runs, if nobody prompted: such a run goes on with the old tree. A prompt begins a tree with those grants. */
 export function keepPromises({ phase }: State): readonly Effect[] {
 	if (phase.name !== "idle" || phase.prompted) return [];
 	const promised = SHARED.filter((id) => phase.promised[id] > 0);

@@ -1,10 +1,10 @@
 /** The meters as programs read them. */
-import { read, type Reading, softLimit } from "./limit.ts";
+import { readMeter, type MeterReading, softLimit } from "./limit.ts";
 import { kindOf, type Max, type PerMeter, perMeter } from "./meters.ts";
 import { givenAbout, type State } from "./state.ts";
 
 /** A meter as programs read it; amounts as they write them. */
-export interface Gauge extends Reading {
+export interface Gauge extends MeterReading {
 	/** The amount after which the wrap-up of this round is due, if one is. */
 	readonly softLimit: number | undefined;
 	/** The wrap-up of this round was about this meter. */
@@ -18,7 +18,7 @@ export function snapshot(state: State): Snapshot {
 	return perMeter((id) => {
 		const { write } = kindOf(id).unit;
 		const outside = (max: Max): Max => (max === "unlimited" ? max : write(max));
-		const { used, limit, remaining, policy } = read(meters[id]);
+		const { used, limit, remaining, policy } = readMeter(meters[id]);
 		const soft = softLimit(id, meters[id], grace);
 		const advised = givenAbout(state) === id;
 		return {

@@ -3,17 +3,17 @@ import { type Limit, type Meter, meter } from "./limit.ts";
 import { type Call, type Gate, type MeterId, type PerMeter, perMeter } from "./meters.ts";
 import type { Spent, Trip, Verdict } from "./outcome.ts";
 import { NO_STREAK, type Streak } from "./streak.ts";
-import { hasFailed, type Turn } from "./turn.ts";
+import { hasFailed, type TurnState } from "./turn.ts";
 
 /** The run in progress. */
 export interface Run {
 	readonly spent: Spent;
-	readonly turn: Turn;
+	readonly turn: TurnState;
 	/** A yes admits one request past each of these meters, whatever its limit: so a limit of 0 can go on. */
 	readonly passes: readonly MeterId[];
 	/** The meter that the wrap-up was about, since the last continuation. */
 	readonly advised?: MeterId | undefined;
-	/** Nobody has prompted since a run was stopped at a limit, at a question or without the ledger: so many runs were refused. */
+	/** The number of runs refused since one was stopped at a limit, at a question or without the ledger; undefined once somebody prompts. */
 	readonly refusedSinceStop?: number | undefined;
 	/** It was stopped while a question was open, or without the ledger: nobody is asked again before a prompt. */
 	readonly endsAsking: boolean;

@@ -4,7 +4,7 @@ import type { Call } from "./meters.ts";
 export interface Streak {
 	/** The last calls, newest first. */
 	readonly recent: readonly string[];
-	/** For each length of a cycle: how many calls in a row, up to the last, were the same as the one so long before. */
+	/** For each cycle length n: the number of calls in a row, up to the last, that equal the call n before. */
 	readonly same: readonly number[];
 	/** A call that went on with this streak was refused: in this turn, or in an earlier one, so that the model knows. */
 	readonly warned: "no" | "just_now" | "earlier";

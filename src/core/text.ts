@@ -22,3 +22,17 @@ export function clip(text: string, length: number): string {
 	const letters = Array.from(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim());
 	return letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : letters.join("");
 }
+
+/** The words in lines of at most `room` letters, as far as they fit, each as far to the right as the text begins. */
+export function wrap(text: string, room: number): string[] {
+	const words = text.trimStart();
+	const indent = text.slice(0, text.length - words.length);
+	const lines: string[] = [];
+	for (const word of words.split(" ")) {
+		const last = lines.pop();
+		if (last === undefined) lines.push(indent + word);
+		else if (`${last} ${word}`.length <= room) lines.push(`${last} ${word}`);
+		else lines.push(last, indent + word);
+	}
+	return lines;
+}

@@ -10,10 +10,10 @@ export interface FailedTurn {
 	readonly since: "nothing" | "retry" | "message";
 }
 
-export type Turn = "ended" | "open" | FailedTurn;
+export type TurnState = "ended" | "open" | FailedTurn;
 
 /** The turn has failed, and since then one of these has come. */
-export function hasFailed(turn: Turn, ...since: FailedTurn["since"][]): turn is FailedTurn {
+export function hasFailed(turn: TurnState, ...since: FailedTurn["since"][]): turn is FailedTurn {
 	// Stryker disable next-line ConditionalExpression: a turn that is a word has no `since` at run time either.
 	return typeof turn === "object" && since.includes(turn.since);
 }

@@ -13,7 +13,7 @@ export interface Unit {
 	readonly schema: readonly object[];
 }
 
-/** The unit, for amounts of which nothing counts more than `most`. */
+/** The unit with every amount capped at `most`. */
 export function atMost(unit: Unit, most: number): Unit {
 	const read: Unit["read"] = (value) => {
 		const counted = unit.read(value);
@@ -133,7 +133,7 @@ export const SECONDS: Unit = {
 	expected: "a time such as 90s, 30m or 1h30m",
 	show: (counted) => {
 		// From here on a time would round to 10s, so it is shown in whole seconds.
-		if (counted < 9_995) return `${rounded(counted / 1000)}s`;
+		if (counted < 9_950) return `${tenths(counted / 1000)}s`;
 		const seconds = Math.round(counted / 1000);
 		const parts = [
 			[Math.floor(seconds / 3600), "h"],
@@ -147,6 +147,11 @@ export const SECONDS: Unit = {
 		{ type: "string", pattern: TIME_FORM.source },
 	],
 };
+
+/** To one decimal, or to one significant digit if that says 0. */
+function tenths(number: number): number {
+	return Number(number.toFixed(1)) || Number(number.toPrecision(1));
+}
 
 /** To three significant digits. */
 function rounded(number: number): number {

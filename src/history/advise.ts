@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { analyse, type Figures, type Limits } from "./analysis.ts";
-import { CHUNK, locate, readLines, type SessionFile, sessionFiles, type Where } from "./files.ts";
-import { sum } from "./odds.ts";
+import { CHUNK, sessionDirectory, readLines, type SessionFile, sessionFiles, type Where } from "./files.ts";
+import { sumSteps } from "./odds.ts";
 import { DOLLARS } from "../core/unit.ts";
-import { isCounted, type Run } from "./run.ts";
-import { type Header, Session } from "./session.ts";
+import { reportedTo } from "./reported.ts";
+import { isPromptCounted, type PastRun } from "./run.ts";
+import { type Header, PastSession } from "./session.ts";
 
 /** The sessions to read, and the limits to compare them with. */
 export interface AdviseOptions extends Where {
@@ -46,8 +47,16 @@ export interface Sample {
 export interface Advice extends Figures {
 	readonly version: 1;
 	readonly sample: Sample;
-	/** Sessions that an agent has started, not a person. None of their prompts is counted. */
-	readonly subagents: { readonly sessions: number; readonly turns: number; readonly cost: number };
+	/**
+	 * Sessions that an agent has started, not a person. None of their prompts is counted. `reported`: the part of their
+	 * cost that tools reported to the person's sessions, so that `spent` has it too.
+	 */
+	readonly subagents: {
+		readonly sessions: number;
+		readonly turns: number;
+		readonly cost: number;
+		readonly reported: number;
+	};
 }
 
 const DAY = 86_400_000;
@@ -58,7 +67,7 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	if (days !== undefined && !(days > 0 && days < Infinity))
 		throw new RangeError(`days: expected a number above 0, got ${days}.`);
 	signal?.throwIfAborted();
-	const directory = await locate(options);
+	const directory = await sessionDirectory(options);
 	const project = options.project ? resolve(options.cwd ?? process.cwd()) : null;
 	const since = days === undefined ? -Infinity : now - days * DAY;
 	const found = await sessionFiles(directory);
@@ -78,7 +87,11 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const isSubagent = subagentsAmong(stored);
 	const own = unite(stored.filter((one) => !isSubagent(one)));
 	const others = stored.filter((one) => isSubagent(one) && one.runs.length > 0);
-	const theirs = unite(others).runs.flatMap(({ steps }) => steps);
+	const { runs } = unite(others);
+	const theirs = runs.flatMap(({ steps }) => steps);
+	// A subagent may have been told the cost of its own subagents.
+	const cost = sumSteps(theirs, "cost") - reportedTo(runs, stored, others);
+	const reported = Math.min(cost, reportedTo(own.runs, stored, others));
 	const { sessions, copies, running } = own;
 	const where = { directory, project, days: days ?? null };
 	return {
@@ -86,8 +99,9 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 		sample: { ...where, files: stored.length, sessions, copies, running, brokenLines, unreadable },
 		subagents: {
 			sessions: others.length,
-			turns: sum(theirs, "turns"),
-			cost: DOLLARS.write(sum(theirs, "cost")),
+			turns: sumSteps(theirs, "turns"),
+			cost: DOLLARS.write(cost),
+			reported: DOLLARS.write(reported),
 		},
 		...analyse(own.runs, limits),
 	};
@@ -102,21 +116,24 @@ interface Stored {
 	/** It holds entries of the session that it was made from. */
 	readonly hasCopies: boolean;
 	/** Those of the wanted days. */
-	readonly runs: readonly Run[];
+	readonly runs: readonly PastRun[];
 	/** All of them, as times. */
 	readonly busy: readonly (readonly [from: number, until: number])[];
 	/** The last one, if it has not come to an end yet. */
-	readonly running: Run | undefined;
+	readonly running: PastRun | undefined;
 }
 
-function storedIn({ path, isSubagents }: SessionFile, session: Session, since: number, now: number): Stored {
+function storedIn({ path, isSubagents }: SessionFile, session: PastSession, since: number, now: number): Stored {
 	const { header = { id: path, cwd: "", at: 0, parent: undefined }, hasCopies, last } = session;
 	const all = session.runs();
 	return {
-		...{ path: resolve(path), isDeeper: isSubagents, header, hasCopies },
+		path: resolve(path),
+		isDeeper: isSubagents,
+		header,
+		hasCopies,
 		runs: all.filter(({ at }) => at >= since),
 		busy: all.map(({ at, until }) => [at, until] as const),
-		// A pi that was killed leaves such a run, too: after a day it counts as one that did not finish.
+		// A pi that was killed leaves such a run too; after a day it counts as one that did not finish.
 		running: last?.open && last.until > now - DAY ? last : undefined,
 	};
 }
@@ -136,16 +153,16 @@ function subagentsAmong(stored: readonly Stored[]): (one: Stored) => boolean {
 }
 
 /** The prompts that a person sent, each once; those that still run are only counted. */
-function unite(stored: readonly Stored[]): { runs: Run[]; sessions: number; copies: number; running: number } {
-	const runs = new Map<string, Run>();
+function unite(stored: readonly Stored[]): { runs: PastRun[]; sessions: number; copies: number; running: number } {
+	const runs = new Map<string, PastRun>();
 	const ids = new Set<string>();
 	const running = new Set(stored.flatMap((one) => one.running ?? []));
 	let copies = 0;
 	for (const one of stored) {
 		for (const run of one.runs) {
 			const other = runs.get(run.key);
-			if (isCounted(run) && !running.has(run)) ids.add(one.header.id);
-			if (other && isCounted(other)) copies++;
+			if (isPromptCounted(run) && !running.has(run)) ids.add(one.header.id);
+			if (other && isPromptCounted(other)) copies++;
 			// A copy that was made in mid-run holds less of it.
 			if (!other || run.entries > other.entries) runs.set(run.key, run);
 		}
@@ -165,8 +182,8 @@ interface Order {
 async function read(
 	path: string,
 	{ since, project, buffer, signal }: Order,
-): Promise<Session | "left out" | "unreadable"> {
-	const session = new Session();
+): Promise<PastSession | "left out" | "unreadable"> {
+	const session = new PastSession();
 	try {
 		const stats = await stat(path);
 		if (!stats.isFile()) return "unreadable"; // a pipe would never end
@@ -183,6 +200,6 @@ async function read(
 }
 
 /** False if the session does not say where it was. */
-function isIn({ cwd }: NonNullable<Session["header"]>, project: string): boolean {
+function isIn({ cwd }: NonNullable<PastSession["header"]>, project: string): boolean {
 	return cwd !== "" && resolve(cwd) === project;
 }

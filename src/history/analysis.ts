@@ -1,10 +1,18 @@
 /** Figures about limits, from a person's runs. Pure. */
 import { kindOf } from "../core/meters.ts";
-import { countedFrom, firstBeyond, hold, isPriced, type Odds, oddsOf, sum as sumOf } from "./odds.ts";
-import { isCounted, METERS, type Meter, type OutcomeRecord, type Run, type Step } from "./run.ts";
+import { OUTCOMES } from "../core/outcome.ts";
+import { countedFrom, firstBeyond, firstHeld, isPriced, type Odds, oddsOf, sumSteps } from "./odds.ts";
+import {
+	isPromptCounted,
+	HISTORY_METERS,
+	type HistoryMeter,
+	type OutcomeRecord,
+	type PastRun,
+	type PastStep,
+} from "./run.ts";
 
 /** By meter; cost in US dollars, time in seconds. */
-export type Limits = Readonly<Partial<Record<Meter, number>>>;
+export type Limits = Readonly<Partial<Record<HistoryMeter, number>>>;
 
 /** By nearest rank: the smallest value that this share of the prompts did not exceed. */
 export interface Percentiles {
@@ -19,7 +27,7 @@ export interface Percentiles {
 
 /** The effect that a limit would have had. */
 export interface WhatIf {
-	readonly meter: Meter;
+	readonly meter: HistoryMeter;
 	readonly limit: number;
 	readonly is: "present" | "suggested" | "other";
 	/** Prompts that it applies to: for cost the priced ones. */
@@ -50,7 +58,7 @@ export interface Figures {
 	/** The times of the first and the last prompt in milliseconds since 1970, as far as they are known. */
 	readonly span: readonly [number, number] | null;
 	/** For cost only the priced prompts; null without any. */
-	readonly meters: Readonly<Record<Meter, Percentiles | null>>;
+	readonly meters: Readonly<Record<HistoryMeter, Percentiles | null>>;
 	/** Prompts by turns, `to` included; null: without end. */
 	readonly histogram: readonly { readonly from: number; readonly to: number | null; readonly prompts: number }[];
 	/** What became of prompts that came to a step of a meter. */
@@ -73,16 +81,16 @@ const LATEST = 8.64e15;
 
 const BOUNDS = [1, 2, 5, 10, 15, 25, 40, 60, 100];
 
-const OTHERS: Readonly<Partial<Record<Meter, readonly number[]>>> = {
+const OTHERS: Readonly<Partial<Record<HistoryMeter, readonly number[]>>> = {
 	turns: [10, 15, 25, 40, 60],
 	cost: [1, 5],
 	time: [600, 1800],
 };
 
 /** `limits` are those in force, absent where unlimited. Runs without a turn count only in `asked`. */
-export function analyse(all: readonly Run[], limits: Limits = {}): Figures {
-	const runs = all.filter(isCounted);
-	const values = (meter: Meter, of = runs): number[] => of.map(({ steps }) => total(steps, meter));
+export function analyse(all: readonly PastRun[], limits: Limits = {}): Figures {
+	const runs = all.filter(isPromptCounted);
+	const values = (meter: HistoryMeter, of = runs): number[] => of.map(({ steps }) => total(steps, meter));
 	const priced = runs.filter(isPriced);
 	const turns = values("turns");
 	const times = runs
@@ -149,12 +157,12 @@ function suggest(turns: readonly number[], costs: readonly number[], times: read
 }
 
 function whatIfs(
-	runs: readonly Run[],
-	priced: readonly Run[],
+	runs: readonly PastRun[],
+	priced: readonly PastRun[],
 	limits: Limits,
 	suggestion: Figures["suggestion"],
 ): WhatIf[] {
-	return METERS.flatMap((meter) => {
+	return HISTORY_METERS.flatMap((meter) => {
 		const of = meter === "cost" ? priced : runs;
 		if (of.length === 0) return [];
 		const present = limits[meter];
@@ -169,12 +177,16 @@ function whatIfs(
 	});
 }
 
-function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatIf, "meter" | "limit" | "is"> {
+function wouldAsk(
+	runs: readonly PastRun[],
+	meter: HistoryMeter,
+	limit: number,
+): Omit<WhatIf, "meter" | "limit" | "is"> {
 	const stops = runs.flatMap((run) => {
-		const held = hold(run, meter, countedFrom(meter, limit));
+		const held = firstHeld(run, meter, countedFrom(meter, limit));
 		return held ? [{ run, beyond: run.steps.slice(firstBeyond(meter, held.turn)) }] : [];
 	});
-	const beyond = (meter: Meter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
+	const beyond = (meter: HistoryMeter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
 	return {
 		prompts: runs.length,
 		asked: stops.length,
@@ -186,7 +198,7 @@ function wouldAsk(runs: readonly Run[], meter: Meter, limit: number): Omit<WhatI
 function asked(outcomes: readonly OutcomeRecord[]): Asked {
 	const kinds = new Map<string, number>();
 	for (const { kind } of outcomes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-	const declined = outcomes.filter(({ kind }) => kind === "declined");
+	const declined = outcomes.filter(({ kind }) => OUTCOMES[kind].endedBy === "question");
 	const no = declined.filter(({ answered }) => answered).length;
 	const yes = sum(outcomes.map(({ continuations }) => continuations));
 	const finalPass = outcomes.filter((outcome) => outcome.finalPass).length;
@@ -194,8 +206,8 @@ function asked(outcomes: readonly OutcomeRecord[]): Asked {
 }
 
 /** As files write it: dollars, seconds. */
-function total(steps: readonly Step[], meter: Meter): number {
-	return kindOf(meter).unit.write(sumOf(steps, meter));
+function total(steps: readonly PastStep[], meter: HistoryMeter): number {
+	return kindOf(meter).unit.write(sumSteps(steps, meter));
 }
 
 /** Rounds to millionths, because sums of fractions are not exact. */

@@ -2,6 +2,7 @@
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { agentDirectory } from "../settings/agent-directory.ts";
 
 export interface Where {
 	/** A directory of session files, in place of the one that pi would use. */
@@ -23,7 +24,7 @@ export const CHUNK = 256 * 1024;
 const MAX_LINE = 32 * 1024 * 1024;
 
 /** The directory of the sessions, as pi finds it. Rejects if `sessionDir` is given and is no directory. */
-export async function locate(where: Where): Promise<string> {
+export async function sessionDirectory(where: Where): Promise<string> {
 	const { sessionDir, presentDir, agentDir, env = process.env, cwd = process.cwd() } = where;
 	const path = (text: string): string => resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()));
 	if (sessionDir !== undefined) {
@@ -34,7 +35,7 @@ export async function locate(where: Where): Promise<string> {
 		if (stats?.isDirectory()) return given;
 		throw new Error(`--session-dir: expected a directory, got ${JSON.stringify(sessionDir)}.`);
 	}
-	const agent = path(agentDir ?? (env["PI_CODING_AGENT_DIR"] || "~/.pi/agent"));
+	const agent = path(agentDir ?? agentDirectory(env));
 	const byDefault = join(agent, "sessions");
 	// By default pi keeps the sessions of every project in a folder of their own.
 	if (presentDir) return dirname(path(presentDir)) === byDefault ? byDefault : path(presentDir);

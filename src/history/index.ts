@@ -3,5 +3,5 @@ export { advise, type Advice, type AdviseOptions, type Sample } from "./advise.t
 export type { Asked, Figures, Limits, Percentiles, WhatIf } from "./analysis.ts";
 export { parseArguments, type Arguments } from "./arguments.ts";
 export type { Odds, OddsRow } from "./odds.ts";
-export { render, type RenderOptions, type Role } from "./render.ts";
-export type { Meter } from "./run.ts";
+export { render, type RenderOptions, type ChartRole } from "./render.ts";
+export type { HistoryMeter } from "./run.ts";

@@ -1,4 +1,5 @@
 /** Reads values of a session file. Trusts nothing, because anybody can write into one. */
+import { isObject } from "../core/is-object.ts";
 
 /** The most dollars, tokens or continuations that one entry can hold. */
 const MOST = 1e9;
@@ -38,10 +39,6 @@ export function number(value: unknown): number | undefined {
 
 export function list(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
-}
-
-export function isObject(value: unknown): value is Json {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A figure; 0 if it is below 0 or above what one entry can hold. */

@@ -8,11 +8,13 @@ import {
 	readSync,
 	renameSync,
 	rmSync,
+	type Stats,
 	statSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { locate, type Where } from "./files.ts";
+import { sessionDirectory, type Where } from "./files.ts";
 import { MAX_BYTES, type Odds, readOdds, writeOdds } from "./odds.ts";
 
 export const ODDS_FILE = "turn-limit-odds.json";
@@ -25,14 +27,14 @@ export type Whose = Required<Pick<Where, "agentDir" | "cwd">>;
 /** In milliseconds: an older table is made again. */
 const MAX_AGE = 86_400_000;
 
-/** The table in an agent directory; `none` if there is no such file, `damaged` if it holds no table of ours. Reads 10 KB at most and never waits. */
+/** The table in an agent directory; `none` if there is no such file, `damaged` if it holds no table of ours or is somebody else's. Reads 10 KB at most and never waits. */
 export function loadOdds(agentDir: string): Odds | "none" | "damaged" {
 	let file: number | undefined;
 	try {
 		// Opening a pipe would wait for its other end.
 		file = openSync(join(agentDir, ODDS_FILE), constants.O_RDONLY | constants.O_NONBLOCK);
 		const stats = fstatSync(file);
-		if (!stats.isFile() || stats.size > MAX_BYTES) return "damaged";
+		if (!stats.isFile() || !isOwn(stats) || stats.size > MAX_BYTES) return "damaged";
 		const buffer = Buffer.alloc(MAX_BYTES);
 		const length = readSync(file, buffer, 0, MAX_BYTES, 0);
 		return readOdds(buffer.toString("utf8", 0, length)) ?? "damaged";
@@ -43,10 +45,17 @@ export function loadOdds(agentDir: string): Odds | "none" | "damaged" {
 	}
 }
 
+/** Always where users have no numbers. */
+function isOwn({ uid }: Stats): boolean {
+	return process.getuid === undefined || uid === process.getuid();
+}
+
 /** True if there is no such file, or if it was made more than a day ago or in the future. */
 export function isStale(agentDir: string, now: number): boolean {
 	const stats = statSync(join(agentDir, ODDS_FILE), { throwIfNoEntry: false });
-	return stats === undefined || Math.abs(now - stats.mtimeMs) > MAX_AGE;
+	if (stats === undefined) return true;
+	const age = now - Math.floor(stats.mtimeMs);
+	return age < 0 || age > MAX_AGE;
 }
 
 /** Replaces the table as a whole, so that nobody reads half of one. Throws if it cannot. */
@@ -57,6 +66,9 @@ export function storeOdds(agentDir: string, odds: Odds): void {
 	const written = `${path}.${randomUUID()}`;
 	try {
 		writeFileSync(written, text, { mode: 0o600, flag: "wx" });
+		// A disk elsewhere may have a clock that is ahead, by which the table would be stale at once.
+		const now = new Date();
+		utimesSync(written, now, now);
 		renameSync(written, path);
 	} catch (error) {
 		rmSync(written, { force: true });
@@ -67,7 +79,7 @@ export function storeOdds(agentDir: string, odds: Odds): void {
 /** Stores a table that was made of all sessions in `readIn`, if that is where this person's are; else changes nothing. */
 export async function keepOdds(odds: Odds, readIn: string, whose: Whose): Promise<void> {
 	try {
-		if (readIn === (await locate(whose))) storeOdds(whose.agentDir, odds);
+		if (readIn === (await sessionDirectory(whose))) storeOdds(whose.agentDir, odds);
 	} catch {
 		// A question goes without the line.
 	}

@@ -1,7 +1,7 @@
 /** Starts the thread that makes the table of odds. */
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { locate } from "./files.ts";
+import { sessionDirectory } from "./files.ts";
 import type { Whose } from "./odds-file.ts";
 
 /** Beside this module, compiled or not: in the sources, and in the package, where it is a bundle of its own. */
@@ -13,12 +13,12 @@ const WORKER = new URL(
 /** In MiB. */
 const MEMORY = 128;
 
-/** In milliseconds: nobody has so many sessions that it takes longer. */
+/** In milliseconds; no one's sessions take longer to read. */
 const PATIENCE = 60_000;
 
 /** Makes the table, if this person stores sessions. */
 export async function makeOdds(whose: Whose): Promise<void> {
-	if (existsSync(await locate(whose))) await startOddsWorker(whose);
+	if (existsSync(await sessionDirectory(whose))) await startOddsWorker(whose);
 }
 
 /**

@@ -3,9 +3,10 @@
  * sentences that are made of it. Pure.
  */
 import { amount } from "../core/amount.ts";
+import { isObject } from "../core/is-object.ts";
 import { kindOf, type MeterId } from "../core/meters.ts";
 import { DOLLARS } from "../core/unit.ts";
-import { METERS, type Meter, type Run, type Step } from "./run.ts";
+import { HISTORY_METERS, type HistoryMeter, type PastRun, type PastStep } from "./run.ts";
 
 /** The prompts that came to one step of a meter: a limit of `at` would have asked about each of them. */
 export interface OddsRow {
@@ -14,9 +15,9 @@ export interface OddsRow {
 	readonly came: number;
 	/** Of these, prompts that finished by themselves. */
 	readonly finished: number;
-	/** Half of those that finished needed no more turns than these. */
+	/** The median of the further turns of those that finished. */
 	readonly moreTurns: number;
-	/** Nor more dollars; null if most of them have no price. */
+	/** The median of their further cost in dollars; null if most of them have no price. */
 	readonly moreCost: number | null;
 }
 
@@ -24,7 +25,7 @@ export interface Odds {
 	/** Prompts that were counted. */
 	readonly prompts: number;
 	/** By meter the steps of `STEPS`, from the first, as far as any prompt came. */
-	readonly rows: Readonly<Record<Meter, readonly OddsRow[]>>;
+	readonly rows: Readonly<Record<HistoryMeter, readonly OddsRow[]>>;
 }
 
 /** Prompts that a sentence needs at least. */
@@ -42,7 +43,7 @@ function scale(from: number, decades: number): number[] {
 const COUNTS = [...Array.from({ length: 40 }, (_, i) => i), ...scale(10, 3).filter((at) => at >= 40 && at <= 2000)];
 
 /** Where prompts are counted, as files write it; the last one ends the table. Few enough for a file of 10 KB. */
-const STEPS: Readonly<Record<Meter, readonly number[]>> = {
+const STEPS: Readonly<Record<HistoryMeter, readonly number[]>> = {
 	turns: COUNTS,
 	toolCalls: COUNTS,
 	cost: [...scale(10, 4), 100_000].map((mills) => mills / 1000),
@@ -52,7 +53,7 @@ const STEPS: Readonly<Record<Meter, readonly number[]>> = {
 
 /** A run that a limit holds at one of its turns. */
 interface Held {
-	readonly run: Run;
+	readonly run: PastRun;
 	/** The first turn that is held, from 1. */
 	readonly turn: number;
 	/** Spent before that turn. */
@@ -61,11 +62,12 @@ interface Held {
 
 /**
  * Where a limit would first have held a run; undefined if nowhere. Calls are held inside their turn, the rest before the
- * next one. `limit` as the core counts. A larger limit holds no earlier, so it can go on from where a smaller one held.
+ * next one, also before one that a limit refused. `limit` as the core counts. A larger limit holds no earlier, so it can go on from where a smaller one held.
  */
-export function hold(run: Run, meter: Meter, limit: number, from?: Held): Held | undefined {
+export function firstHeld(run: PastRun, meter: HistoryMeter, limit: number, from?: Held): Held | undefined {
 	let { turn, used } = from ?? { turn: 1, used: run.steps[0]?.[meter] ?? 0 };
-	for (; turn < run.steps.length; turn++) {
+	const end = run.steps.length + (run.refused ? 1 : 0);
+	for (; turn < end; turn++) {
 		const spent = run.steps[turn]?.[meter] ?? 0;
 		if (meter === "toolCalls" ? used + spent > limit : used >= limit) return { run, turn, used };
 		used += spent;
@@ -74,31 +76,34 @@ export function hold(run: Run, meter: Meter, limit: number, from?: Held): Held |
 }
 
 /** The first step that is spent after the question: a call is held when the response that asks for it is paid for. */
-export function firstBeyond(meter: Meter, turn: number): number {
+export function firstBeyond(meter: HistoryMeter, turn: number): number {
 	return meter === "toolCalls" ? turn + 1 : turn;
 }
 
 /** `runs` are prompts that count; those that still run are not among them. */
-export function oddsOf(runs: readonly Run[]): Odds {
+export function oddsOf(runs: readonly PastRun[]): Odds {
 	const costs = new Map(runs.map((run) => [run, costsAfter(run)]));
-	const costAfter = (run: Run, step: number): number => costs.get(run)?.[step] ?? 0;
-	const rowsOf = (meter: Meter): OddsRow[] => {
+	const costAfter = (run: PastRun, step: number): number => costs.get(run)?.[step] ?? 0;
+	const rowsOf = (meter: HistoryMeter): OddsRow[] => {
 		const rows: OddsRow[] = [];
 		const some = meter === "cost" ? runs.filter(isPriced) : runs;
-		let held = some.flatMap((run) => hold(run, meter, 0) ?? []);
+		let held = some.flatMap((run) => firstHeld(run, meter, 0) ?? []);
 		for (const at of STEPS[meter].slice(0, -1)) {
-			held = held.flatMap((one) => hold(one.run, meter, countedFrom(meter, at), one) ?? []);
+			held = held.flatMap((one) => firstHeld(one.run, meter, countedFrom(meter, at), one) ?? []);
 			if (held.length === 0) break;
 			rows.push(rowOf(meter, at, held, costAfter));
 		}
 		return rows;
 	};
-	const rows = Object.fromEntries(METERS.map((meter) => [meter, rowsOf(meter)])) as Record<Meter, OddsRow[]>;
+	const rows = Object.fromEntries(HISTORY_METERS.map((meter) => [meter, rowsOf(meter)])) as Record<
+		HistoryMeter,
+		OddsRow[]
+	>;
 	return { prompts: runs.length, rows };
 }
 
 /** By step what it and those after it cost. */
-function costsAfter({ steps }: Run): number[] {
+function costsAfter({ steps }: PastRun): number[] {
 	let all = 0;
 	return steps
 		.map(({ cost }) => cost)
@@ -109,17 +114,19 @@ function costsAfter({ steps }: Run): number[] {
 }
 
 function rowOf(
-	meter: Meter,
+	meter: HistoryMeter,
 	at: number,
 	held: readonly Held[],
-	costAfter: (run: Run, step: number) => number,
+	costAfter: (run: PastRun, step: number) => number,
 ): OddsRow {
 	const finished = held.filter(({ run }) => run.finished);
 	const priced = finished.filter(({ run }) => costAfter(run, 0) > 0);
 	const first = ({ turn }: Held): number => firstBeyond(meter, turn);
 	const cost = middle(priced.map((one) => costAfter(one.run, first(one))));
 	return {
-		...{ at, came: held.length, finished: finished.length },
+		at,
+		came: held.length,
+		finished: finished.length,
 		moreTurns: middle(finished.map((one) => one.run.steps.length - first(one))),
 		moreCost: priced.length > 0 && 2 * priced.length >= finished.length ? dollars(cost) : null,
 	};
@@ -130,8 +137,8 @@ function dollars(counted: number): number {
 	return Number(DOLLARS.write(counted).toPrecision(3));
 }
 
-export function isPriced({ steps }: Run): boolean {
-	return sum(steps, "cost") > 0;
+export function isPriced({ steps }: PastRun): boolean {
+	return sumSteps(steps, "cost") > 0;
 }
 
 /** At the nearest rank; 0 of nothing. */
@@ -139,19 +146,19 @@ function middle(values: readonly number[]): number {
 	return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length / 2) - 1)] ?? 0;
 }
 
-export function sum(steps: readonly Step[], meter: Meter): number {
+export function sumSteps(steps: readonly PastStep[], meter: HistoryMeter): number {
 	return steps.reduce((all, step) => all + step[meter], 0);
 }
 
 /** An amount that files write, as the core counts it. */
-export function countedFrom(meter: Meter, written: number): number {
+export function countedFrom(meter: HistoryMeter, written: number): number {
 	return Math.round(written / kindOf(meter).unit.write(1));
 }
 
 // Sentences
 
 /** The row of prompts that came as far as a run that has spent `used`, as the core counts it. */
-function standing({ rows }: Odds, meter: Meter, used: number): OddsRow | undefined {
+function standing({ rows }: Odds, meter: HistoryMeter, used: number): OddsRow | undefined {
 	const steps = STEPS[meter];
 	const written = kindOf(meter).unit.write(used);
 	const last = steps.at(-1) ?? 0;
@@ -160,7 +167,7 @@ function standing({ rows }: Odds, meter: Meter, used: number): OddsRow | undefin
 
 /** What became of prompts that came this far, in one line if there were enough; `used` is what this prompt has spent in all. */
 export function oddsLine(odds: Odds, id: MeterId, used: number): readonly string[] {
-	const meter = METERS.find((known) => known === id);
+	const meter = HISTORY_METERS.find((known) => known === id);
 	const row = meter && standing(odds, meter, used);
 	if (!row || row.came < ENOUGH_CAME) return [];
 	const { came, finished } = row;
@@ -201,7 +208,7 @@ export const MAX_BYTES = 10_000;
 
 /** The table as text; undefined if it would be too large. */
 export function writeOdds({ prompts, rows }: Odds): string | undefined {
-	const cells = METERS.map((meter) => [
+	const cells = HISTORY_METERS.map((meter) => [
 		meter,
 		rows[meter].map(({ came, finished, moreTurns, moreCost }) => [came, finished, moreTurns, moreCost]),
 	]);
@@ -217,15 +224,15 @@ export function readOdds(text: string): Odds | undefined {
 	} catch {
 		return undefined;
 	}
-	const fields = (typeof value === "object" && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
+	const fields = isObject(value) ? value : {};
 	const { version, prompts } = fields;
 	if (version !== VERSION || !isFigure(prompts)) return undefined;
-	const rows = METERS.map((meter) => [meter, readRows(fields[meter], meter, prompts)] as const);
+	const rows = HISTORY_METERS.map((meter) => [meter, readRows(fields[meter], meter, prompts)] as const);
 	if (rows.some(([, found]) => found === undefined)) return undefined;
 	return { prompts, rows: Object.fromEntries(rows) as unknown as Odds["rows"] };
 }
 
-function readRows(value: unknown, meter: Meter, prompts: number): readonly OddsRow[] | undefined {
+function readRows(value: unknown, meter: HistoryMeter, prompts: number): readonly OddsRow[] | undefined {
 	if (!Array.isArray(value) || value.length >= STEPS[meter].length) return undefined;
 	const rows: OddsRow[] = [];
 	let most = prompts;

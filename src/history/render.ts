@@ -3,22 +3,24 @@ import { homedir } from "node:os";
 import { sep } from "node:path";
 import { amount as amountOf } from "../core/amount.ts";
 import { kindOf } from "../core/meters.ts";
+import { clip } from "../core/text.ts";
+import { wrap } from "../core/text.ts";
 import type { Advice } from "./advise.ts";
 import { ENOUGH, type Percentiles } from "./analysis.ts";
 import { countedFrom, ENOUGH_CAME, type OddsRow } from "./odds.ts";
-import { METERS, type Meter } from "./run.ts";
+import { HISTORY_METERS, type HistoryMeter } from "./run.ts";
 
 /** The meaning of a piece of text, to choose its colour. `beyond`: above the present limit. */
-export type Role = "heading" | "bar" | "beyond" | "present" | "suggested" | "muted";
+export type ChartRole = "heading" | "bar" | "beyond" | "present" | "suggested" | "muted";
 
 export interface RenderOptions {
 	/** Columns: lines are at most 78 long, or at most 38 where 78 do not fit. */
 	readonly width: number;
 	/** Colours text without changing what it says. Default: plain text. */
-	readonly paint?: (role: Role, text: string) => string;
+	readonly paint?: (role: ChartRole, text: string) => string;
 }
 
-type Row = readonly [cells: readonly string[], role?: Role | undefined];
+type Row = readonly [cells: readonly string[], role?: ChartRole | undefined];
 
 /** Pi leaves a column free at either side, so these fit into terminals of 40 and 80 columns. */
 const SHORT = 38;
@@ -58,10 +60,14 @@ function sampleLines({ prompts, priced, span, sample, spent, subagents }: Advice
 		...(unreadable > 0 ? [`${counted(unreadable, "file")} without a session`] : []),
 	];
 	const skippedLines = skipped.length > 0 ? [`Skipped: ${skipped.join(", ")}.`] : [];
+	const also =
+		subagents.reported > 0
+			? ` Of that, ${money(subagents.reported)} is in the cost above too, because tools reported it.`
+			: "";
 	const others = [
 		...(running > 0 ? [`Not counted: ${counted(running, "prompt")} that may still be running.`] : []),
 		...(subagents.sessions > 0
-			? [`Counted apart: ${counted(subagents.sessions, "session")} of subagents, ${money(subagents.cost)}.`]
+			? [`Counted apart: ${counted(subagents.sessions, "session")} of subagents, ${money(subagents.cost)}.${also}`]
 			: []),
 	];
 	const where = pathText(directory);
@@ -81,7 +87,7 @@ function sampleLines({ prompts, priced, span, sample, spent, subagents }: Advice
 
 function percentileRows({ meters }: Advice): Row[] {
 	const shown = ["p50", "p90", "p95", "p99", "max"] as const;
-	const rows = METERS.flatMap((meter): Row[] => {
+	const rows = HISTORY_METERS.flatMap((meter): Row[] => {
 		const of = meters[meter];
 		const show = (value: number | null): string => (value === null ? "–" : amount(meter, value));
 		return of ? [[[kindOf(meter).one ? kindOf(meter).many : meter, ...shown.map((name) => show(of[name]))]]] : [];
@@ -198,31 +204,20 @@ function table(rows: readonly Row[], columns: number, paint: Paint): string[] {
 	});
 }
 
-function wrap(text: string, columns: number): string[] {
-	const lines: string[] = [];
-	const indent = /^ */.exec(text)?.[0] ?? "";
-	for (const word of text.trim().split(" ")) {
-		const last = lines.at(-1);
-		if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
-		else lines.push(indent + word);
-	}
-	return lines;
-}
-
 /** A path as people write it, without characters that a terminal obeys. */
 function pathText(path: string): string {
 	const home = homedir();
 	const short = path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
-	return short.replaceAll(/\p{Cc}+/gu, " ");
+	return clip(short, Infinity);
 }
 
 /** `12`, `$2.50`, `5m30s`, `500k`. */
-function amount(meter: Meter, value: number): string {
+function amount(meter: HistoryMeter, value: number): string {
 	return kindOf(meter).unit.show(countedFrom(meter, value));
 }
 
 /** `12 turns`, `$2.50`. */
-function named(meter: Meter, limit: number): string {
+function named(meter: HistoryMeter, limit: number): string {
 	return amountOf(meter, countedFrom(meter, limit));
 }
 

@@ -12,12 +12,12 @@ import type { RunMeterId } from "../core/meters.ts";
  * - `tokens`: fresh ones, which are input, output and cache writes.
  * - `time`: in which the model answered or tools ran. Not counted: everything in between, as a question at the limit.
  */
-export const METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const satisfies readonly RunMeterId[];
+export const HISTORY_METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const satisfies readonly RunMeterId[];
 
-export type Meter = (typeof METERS)[number];
+export type HistoryMeter = (typeof HISTORY_METERS)[number];
 
 /** Spent between one turn's start and the next, as the core counts it: millionths of a dollar, milliseconds. */
-export type Step = Record<Meter, number>;
+export type PastStep = Readonly<Record<HistoryMeter, number>>;
 
 /** A record of `turn-limit-outcome`, as far as it can be read. */
 export interface OutcomeRecord {
@@ -30,7 +30,7 @@ export interface OutcomeRecord {
 }
 
 /** Everything from a person's prompt to the next: steering and queued messages, retries and compactions included. */
-export interface Run {
+export interface PastRun {
 	/** The same for every copy of the prompt: made from its time and its text. */
 	readonly key: string;
 	/** The time of the prompt. */
@@ -38,21 +38,25 @@ export interface Run {
 	/** False for a run that an extension started before the first prompt. */
 	readonly prompted: boolean;
 	/** The step before the first turn, then one a turn. */
-	readonly steps: Step[];
-	readonly outcomes: OutcomeRecord[];
+	readonly steps: readonly PastStep[];
+	readonly outcomes: readonly OutcomeRecord[];
 	/** The number of the file's entries that belong to it. */
-	entries: number;
+	readonly entries: number;
 	/** The time at which its last message was stored. */
-	until: number;
+	readonly until: number;
 	/** The last answer called no tool, was neither interrupted nor a failure, and no limit had asked for it. */
-	finished: boolean;
+	readonly finished: boolean;
 	/** Another request is due: its last message is a tool result, or an answer that calls tools. */
-	open: boolean;
+	readonly open: boolean;
+	/** The part of its cost that tools have reported, as the core counts it. */
+	readonly reported: number;
+	/** A limit refused its next request, so the run ended there. */
+	readonly refused: boolean;
 	/** True if somebody could be asked; undefined if the session does not say. */
-	attended: boolean | undefined;
+	readonly attended: boolean | undefined;
 }
 
 /** A prompt counts if a person sent it and it got an answer. */
-export function isCounted({ prompted, steps }: Run): boolean {
+export function isPromptCounted({ prompted, steps }: PastRun): boolean {
 	return prompted && steps.length > 1;
 }

@@ -1,41 +1,29 @@
 /** Reads the runs of one session file from its entries. */
+import { isObject } from "../core/is-object.ts";
 import { createHash } from "node:crypto";
 import { METER_IDS, scopeOf } from "../core/meters.ts";
-import { type OutcomeKind, PREFIX } from "../core/outcome.ts";
+import { isEndAtLimit, OUTCOME_ENTRY, OUTCOME_KINDS, OUTCOMES, PREFIX } from "../core/outcome.ts";
 import { DOLLARS } from "../core/unit.ts";
-import { isObject, list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
-import { METERS, type Run, type Step } from "./run.ts";
+import { list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
+import { HISTORY_METERS, type OutcomeRecord, type PastRun, type PastStep } from "./run.ts";
+
+/** As long as its session is being read. */
+type Growing<T> = { -readonly [K in keyof T]: T[K] };
+
+type GrowingRun = Growing<Omit<PastRun, "steps" | "outcomes">> & {
+	readonly steps: Growing<PastStep>[];
+	readonly outcomes: OutcomeRecord[];
+};
 
 /** The state of the conversation after an entry. */
 interface Point {
-	readonly run: Run | undefined;
+	readonly run: GrowingRun | undefined;
 	/** The time at which the last message was stored: a person's, an answer, a tool result. */
 	readonly end: number;
 	readonly afterTool: boolean;
 }
 
 const START: Point = { run: undefined, end: -Infinity, afterTool: false };
-
-const OUTCOME_ENTRY = "turn-limit-outcome";
-
-/**
- * By kind of outcome: true if a limit ended the run, so that it did not finish by itself, even if its last message is an
- * answer. Anybody can write into a session: other kinds are not ours, and would reach the terminal.
- */
-const STOPPED: Readonly<Record<OutcomeKind, boolean>> = {
-	completed: false,
-	wrapped_up: false,
-	synthesized: true,
-	declined: true,
-	exhausted: true,
-	interrupted: false,
-	failed: false,
-};
-
-const KINDS = Object.keys(STOPPED) as readonly OutcomeKind[];
-
-/** Kinds of outcome that a final pass can have. */
-const AFTER_FINAL_PASS: readonly OutcomeKind[] = ["synthesized", "exhausted", "failed"];
 
 /** The first line of a session file. */
 export interface Header {
@@ -48,18 +36,16 @@ export interface Header {
 }
 
 /** Folds the lines of one session file, version 1 to 3, into its runs. */
-export class Session {
-	header: Header | undefined;
-	/** Lines that are no JSON object. */
-	broken = 0;
-	/** It holds entries that are older than itself: a fork's, copied from its parent. */
-	hasCopies = false;
-	readonly #runs: Run[] = [];
+export class PastSession {
+	#header: Header | undefined;
+	#broken = 0;
+	#hasCopies = false;
+	readonly #runs: GrowingRun[] = [];
 	readonly #points = new Map<unknown, Point>();
 	/** Runs of which a turn's request broke off and is made again. */
-	readonly #failed = new Set<Run>();
+	readonly #failed = new Set<GrowingRun>();
 	/** Runs whose last turn was aborted before any text: a request that was sent, or one that a limit refused. */
-	readonly #aborted = new Set<Run>();
+	readonly #aborted = new Set<GrowingRun>();
 	/** Not a session: its first entry is not a header. */
 	#foreign = false;
 	#last = START;
@@ -67,13 +53,27 @@ export class Session {
 	#showsPerson = false;
 	#showsScript = false;
 
+	get header(): Header | undefined {
+		return this.#header;
+	}
+
+	/** Lines that are no JSON object. */
+	get broken(): number {
+		return this.#broken;
+	}
+
+	/** It holds entries that are older than itself: a fork's, copied from its parent. */
+	get hasCopies(): boolean {
+		return this.#hasCopies;
+	}
+
 	/** The run that the last entry belongs to. */
-	get last(): Run | undefined {
+	get last(): PastRun | undefined {
 		return this.#last.run;
 	}
 
 	/** The runs, when all lines are in. A run that says nothing about a person is taken to be like the rest of its session. */
-	runs(): readonly Run[] {
+	runs(): readonly PastRun[] {
 		const attended = this.#showsPerson ? true : this.#showsScript ? false : undefined;
 		for (const run of this.#runs) run.attended ??= attended;
 		return this.#runs;
@@ -83,16 +83,18 @@ export class Session {
 		const text = line.trim(); // takes away the byte order mark that some editors write, too
 		if (text === "" || this.#foreign) return;
 		const entry = parse(text);
-		if (!entry) this.broken++;
-		else if (!this.header) this.#open(entry);
+		if (!entry) this.#broken++;
+		else if (!this.#header) this.#open(entry);
 		else if (entry["type"] !== "session") this.#place(entry);
 	}
 
 	#open({ type, id, cwd, timestamp, parentSession }: Json): void {
 		if (type !== "session" || typeof id !== "string") this.#foreign = true;
 		else
-			this.header = {
-				...{ id, cwd: typeof cwd === "string" ? cwd : "", at: timeOf(timestamp) },
+			this.#header = {
+				id,
+				cwd: typeof cwd === "string" ? cwd : "",
+				at: timeOf(timestamp),
 				parent: typeof parentSession === "string" ? parentSession : undefined,
 			};
 	}
@@ -110,7 +112,7 @@ export class Session {
 
 	#step(point: Point, entry: Json): Point {
 		const stored = timeOf(entry["timestamp"]);
-		if (stored > -Infinity && this.header && stored < this.header.at) this.hasCopies = true;
+		if (stored > -Infinity && this.#header && stored < this.#header.at) this.#hasCopies = true;
 		switch (entry["type"]) {
 			case "message":
 				return isObject(entry["message"]) ? this.#message(point, entry["message"], stored) : point;
@@ -174,6 +176,7 @@ export class Session {
 		}
 		run.finished = !cutShort && stopReason !== "toolUse";
 		run.open = stopReason === "toolUse";
+		run.refused = false;
 		run.until = Math.max(run.until, stored);
 		const toolCalls = cutShort ? 0 : content.filter((part) => isObject(part) && part["type"] === "toolCall").length;
 		const time = span(number(message["timestamp"]) ?? point.end, stored);
@@ -186,10 +189,12 @@ export class Session {
 		const toolCalls = isObject(nested) ? list(nested["calls"]).length : 0;
 		const end = Math.max(point.end, stored);
 		if (point.run) [point.run.open, point.run.until] = [true, Math.max(point.run.until, stored)];
-		return this.#charge({ ...point, end, afterTool: true }, message, stored, {
+		const next = this.#charge({ ...point, end, afterTool: true }, message, stored, {
 			toolCalls,
 			time: span(point.end, stored),
 		});
+		if (next.run) next.run.reported += costOf(message);
+		return next;
 	}
 
 	/** Something new entered the conversation: the next request repeats none. */
@@ -200,47 +205,69 @@ export class Session {
 
 	#custom(point: Point, { customType, data }: Json): Point {
 		if (customType !== OUTCOME_ENTRY || !isObject(data)) return point;
-		const kind = KINDS.find((known) => known === data["kind"]);
+		// Anybody can write into a session: other kinds are not ours, and would reach the terminal.
+		const kind = OUTCOME_KINDS.find((known) => known === data["kind"]);
 		if (kind === undefined) return point;
 		const continuations = Math.floor(spent(data["continuations"]));
 		const attended = typeof data["attended"] === "boolean" ? data["attended"] : undefined;
 		const { run } = point;
-		if (attended === true || continuations > 0 || kind === "declined") this.#showsPerson = true;
+		if (attended === true || continuations > 0 || OUTCOMES[kind].endedBy === "question") this.#showsPerson = true;
 		if (attended === false) this.#showsScript = true;
 		if (!run) return point;
 		run.attended = attended ?? run.attended;
 		run.open = false;
-		if (STOPPED[kind]) run.finished = false;
+		// A run that a limit ended did not finish by itself, even if its last message is an answer.
+		const isStopped = isEndAtLimit(kind);
+		if (isStopped) {
+			run.refused = !run.finished;
+			run.finished = false;
+		}
 		// In the terminal pi gives the refused message the words of an abort.
-		if (STOPPED[kind] && this.#aborted.delete(run)) withdrawTurn(run);
-		const finalPass = attended === true && AFTER_FINAL_PASS.includes(kind) && wasAsked(data);
+		if (isStopped && this.#aborted.delete(run)) withdrawTurn(run);
+		const finalPass = attended === true && OUTCOMES[kind].hasFinalPass && wasAsked(data);
 		run.outcomes.push({ kind, continuations, answered: data["answered"] !== false, finalPass });
 		return point;
 	}
 
-	#charge(point: Point, { usage }: Json, stored: number, others: Partial<Step> = {}): Point {
+	#charge(point: Point, entry: Json, stored: number, others: Partial<PastStep> = {}): Point {
 		const run = point.run ?? this.#start(stored, undefined);
-		const used = isObject(usage) ? usage : {};
-		const cost = isObject(used["cost"]) ? (DOLLARS.read(spent(used["cost"]["total"])) ?? 0) : 0;
+		const used = isObject(entry["usage"]) ? entry["usage"] : {};
+		const cost = costOf(entry);
 		const tokens = ["input", "output", "cacheWrite"].reduce((sum, name) => sum + spent(used[name]), 0);
 		const last = run.steps.at(-1) ?? step(0);
 		const all = { ...step(0), ...others, cost, tokens };
-		for (const meter of METERS) last[meter] += all[meter];
+		for (const meter of HISTORY_METERS) last[meter] += all[meter];
 		return { ...point, run };
 	}
 
-	#start(at: number, text: string | undefined): Run {
+	#start(at: number, text: string | undefined): GrowingRun {
 		const key = createHash("sha1")
 			.update(`${at} ${text ?? ""}`)
 			.digest("base64");
 		const prompted = text !== undefined;
-		const run: Run = {
-			...{ key, at, prompted, steps: [step(0)], outcomes: [] },
-			...{ entries: 0, until: at, finished: false, open: false, attended: undefined },
+		const run: GrowingRun = {
+			key,
+			at,
+			prompted,
+			steps: [step(0)],
+			outcomes: [],
+			entries: 0,
+			until: at,
+			finished: false,
+			open: false,
+			reported: 0,
+			refused: false,
+			attended: undefined,
 		};
 		this.#runs.push(run);
 		return run;
 	}
+}
+
+/** As the core counts it. */
+function costOf({ usage }: Json): number {
+	const cost = isObject(usage) ? usage["cost"] : undefined;
+	return isObject(cost) ? (DOLLARS.read(spent(cost["total"])) ?? 0) : 0;
 }
 
 /** True if the message carries our reason: the gate refused the turn, so no request was made. */
@@ -255,13 +282,13 @@ function wasAsked({ meter, turns }: Json): boolean {
 }
 
 /** The last turn was none; its amounts belong to the one before. */
-function withdrawTurn({ steps }: Run): void {
+function withdrawTurn({ steps }: GrowingRun): void {
 	const [into, last] = [steps.at(-2), steps.at(-1)];
 	if (!into || !last) return;
-	for (const meter of METERS) if (meter !== "turns") into[meter] += last[meter];
+	for (const meter of HISTORY_METERS) if (meter !== "turns") into[meter] += last[meter];
 	steps.pop();
 }
 
-function step(turns: 0 | 1): Step {
+function step(turns: 0 | 1): Growing<PastStep> {
 	return { turns, toolCalls: 0, cost: 0, tokens: 0, time: 0 };
 }

@@ -1,5 +1,6 @@
 /** Finds the key of an account, and which period is meant. */
-import { dateIn, endOf, isPeriod, isZone, type Period } from "./calendar.ts";
+import { dateIn, endOfPeriod, isPeriod, isZone } from "./calendar.ts";
+import type { Period } from "../core/scopes.ts";
 import type { Account, PeriodAccount } from "./port.ts";
 
 export interface Located {
@@ -37,11 +38,11 @@ export function locate(account: Account, now: number, rows = NOTHING, held: read
 	const own = { zone: account.zone, date: dateIn(scope, account.zone, at) };
 	const found = account.date === undefined ? (heldPeriod(scope, held) ?? running(account, at, rows)) : account;
 	const { zone, date = own.date } = found ?? own;
-	const end = endOf(scope, zone, date);
+	const end = endOfPeriod(scope, zone, date);
 	return { account: { ...account, zone, date }, key: `${scope} ${zone} ${date}`, end };
 }
 
-/** Of a period without a date, the one that ran then: only the ledger knows which. */
+/** Notes the moment for a period without a date: only the ledger knows which one was running then. */
 export function asOf(account: Account, moment: number): Account {
 	return isPeriodAccount(account) && account.date === undefined ? { at: moment, ...account } : account;
 }
@@ -66,7 +67,8 @@ function heldPeriod(period: Period, held: readonly string[]): Dated | undefined 
  */
 function running({ scope, zone, keepsZone }: PeriodAccount, moment: number, rows: Begun): Dated | undefined {
 	const known = rows.begun(scope).flatMap((key) => datedIn(scope, key));
-	const ending = (a: Dated, b: Dated): number => endOf(scope, a.zone, a.date) - endOf(scope, b.zone, b.date);
+	const ending = (a: Dated, b: Dated): number =>
+		endOfPeriod(scope, a.zone, a.date) - endOfPeriod(scope, b.zone, b.date);
 	const running = known.filter((each) => dateIn(scope, each.zone, moment) === each.date);
 	if (running.length > 0) return running.find((each) => each.zone === zone) ?? running.toSorted(ending)[0];
 	const last = keepsZone ? known.toSorted(ending).at(-1) : undefined;

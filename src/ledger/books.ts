@@ -1,16 +1,9 @@
 /** The port's rules, over any store whose rows can be read and changed in one transaction. */
 import { checkAccounts, checkAmounts, checkId, checkTtl } from "./checks.ts";
 import { type Begun, isPeriodAccount, locate, locateAll, type Located } from "./account-key.ts";
-import { PERIODS } from "./calendar.ts";
-import {
-	type Account,
-	type Amounts,
-	type Balance,
-	type Ledger,
-	LedgerError,
-	type Reading,
-	type Reservation,
-} from "./port.ts";
+import { PERIODS } from "../core/scopes.ts";
+import { LedgerError } from "./faults.ts";
+import type { Account, Amounts, Balance, Ledger, Reading, Reservation } from "./port.ts";
 
 /** What is counted of one meter. */
 export interface Count {

@@ -1,9 +1,5 @@
 /** Calendar days, ISO weeks and months in a time zone. */
-
-/** The periods over which a limit can count, from the longest. */
-export const PERIODS = ["month", "week", "day"] as const;
-
-export type Period = (typeof PERIODS)[number];
+import { type Period, PERIODS } from "../core/scopes.ts";
 
 export function isPeriod(scope: string): scope is Period {
 	return (PERIODS as readonly string[]).includes(scope);
@@ -20,7 +16,7 @@ export function dateIn(period: Period, zone: string, now: number): string {
 }
 
 /** The moment after the last one of the period. @param date as `dateIn` gives it. */
-export function endOf(period: Period, zone: string, date: string): number {
+export function endOfPeriod(period: Period, zone: string, date: string): number {
 	const known = ends.get(`${zone} ${date}`);
 	if (known !== undefined) return known;
 	const end = findEnd(zone, firstDayAfter(period, date));

@@ -1,7 +1,9 @@
 /** Checks what the port's operations are given. Each throws a RangeError that names the field and what it expects. */
 import { isPeriodAccount } from "./account-key.ts";
-import { isDate, type Period } from "./calendar.ts";
-import { type Account, type Amounts, MOST } from "./port.ts";
+import { LEDGER_MOST } from "../core/meters.ts";
+import type { Period } from "../core/scopes.ts";
+import { isDate } from "./calendar.ts";
+import type { Account, Amounts } from "./port.ts";
 
 /** The longest lease of agents that can be killed. */
 export const LONGEST = 10 * 60 * 1000;
@@ -21,8 +23,8 @@ export function checkTtl(ttl: number, longest = WEEK): void {
 
 export function checkAmounts(what: string, amounts: Amounts): void {
 	for (const [meter, amount] of Object.entries(amounts)) {
-		if (!Number.isSafeInteger(amount) || amount < 0 || amount > MOST)
-			throw new RangeError(`${what}.${meter}: expected a whole number from 0 to ${MOST}, got ${amount}.`);
+		if (!Number.isSafeInteger(amount) || amount < 0 || amount > LEDGER_MOST)
+			throw new RangeError(`${what}.${meter}: expected a whole number from 0 to ${LEDGER_MOST}, got ${amount}.`);
 	}
 }
 

@@ -1,28 +1,29 @@
 /** The machine's ledger and a fleet's, as one. */
 import { randomUUID } from "node:crypto";
-import { type Account, type Amounts, type Ledger, LedgerError, type Reading, type Reservation } from "./port.ts";
+import { LedgerError } from "./faults.ts";
+import type { Account, Amounts, Ledger, Reading, Reservation } from "./port.ts";
 
 /** `closing`: nobody waits for it any more. */
 type Open = (closing: AbortSignal) => Promise<Ledger>;
 
 /** A hold as the fleet's ledger knows it. */
-interface HoldThere {
+interface FleetHold {
 	readonly id: string;
 	/** The machine's ledger has granted none, so this one has to be released, which may not have worked yet. */
 	readonly isRefused: boolean;
 }
 
 /** By the id of a hold, for those whose id in the fleet's ledger is another. */
-export type HoldsThere = Map<string, HoldThere>;
+export type FleetHolds = Map<string, FleetHold>;
 
-export class Ledgers implements Ledger {
+export class CombinedLedger implements Ledger {
 	readonly #open: { readonly home: Open; readonly fleet: Open };
 	#opened: { home?: Promise<Ledger>; fleet?: Promise<Ledger> } = {};
-	readonly #holds: HoldsThere;
+	readonly #holds: FleetHolds;
 	readonly #closing = new AbortController();
 
 	/** Each is opened when it is first needed. `holds` outlives this one where the ledgers are opened anew. */
-	constructor(home: Open, fleet: Open, holds: HoldsThere) {
+	constructor(home: Open, fleet: Open, holds: FleetHolds) {
 		this.#open = { home, fleet };
 		this.#holds = holds;
 	}
@@ -35,15 +36,15 @@ export class Ledgers implements Ledger {
 		const { fleets, others } = split(accounts);
 		if (fleets.length === 0) return await (await this.#home()).reserve(id, others, amounts, ttl);
 		const fleet = await this.#fleet();
-		const idThere = await this.#idThere(id, fleet, fleets);
-		if (others.length === 0) return await fleet.reserve(idThere, fleets, amounts, ttl);
+		const fleetId = await this.#fleetId(id, fleet, fleets);
+		if (others.length === 0) return await fleet.reserve(fleetId, fleets, amounts, ttl);
 		const home = await this.#home();
-		const there = await fleet.reserve(idThere, fleets, amounts, ttl);
+		const there = await fleet.reserve(fleetId, fleets, amounts, ttl);
 		if (!there.granted) return { ...there, readings: inOrder(accounts, there.readings, await home.read(others)) };
-		this.#holds.set(id, { id: idThere, isRefused: true });
+		this.#holds.set(id, { id: fleetId, isRefused: true });
 		const here = await home.reserve(id, others, amounts, ttl);
-		if (here.granted) this.#holds.set(id, { id: idThere, isRefused: false });
-		else await this.#idThere(id, fleet, fleets);
+		if (here.granted) this.#holds.set(id, { id: fleetId, isRefused: false });
+		else await this.#fleetId(id, fleet, fleets);
 		return { ...here, readings: inOrder(accounts, there.readings, here.readings) };
 	}
 
@@ -52,7 +53,7 @@ export class Ledgers implements Ledger {
 		let there: readonly Reading[] = [];
 		if (fleets.length > 0) {
 			const fleet = await this.#fleet();
-			there = await fleet.settle(await this.#idThere(id, fleet, fleets), fleets, amounts);
+			there = await fleet.settle(await this.#fleetId(id, fleet, fleets), fleets, amounts);
 		}
 		const here = others.length > 0 ? await (await this.#home()).settle(id, others, amounts) : [];
 		this.#holds.delete(id);
@@ -62,10 +63,10 @@ export class Ledgers implements Ledger {
 	/** Both are tried, whichever fails. */
 	async renew(ids: readonly string[], ttl: number): Promise<void> {
 		const { home, fleet } = this.#opened;
-		const idsThere = ids.map((id) => this.#holds.get(id)?.id ?? id);
+		const fleetIds = ids.map((id) => this.#holds.get(id)?.id ?? id);
 		await Promise.all([
 			home?.then((ledger) => ledger.renew(ids, ttl)),
-			fleet?.then((ledger) => ledger.renew(idsThere, ttl)),
+			fleet?.then((ledger) => ledger.renew(fleetIds, ttl)),
 		]);
 	}
 
@@ -94,8 +95,8 @@ export class Ledgers implements Ledger {
 		}
 	}
 
-	/** Releases a hold that the machine's ledger has refused, before anything else is done for its id, by another one. */
-	async #idThere(id: string, fleet: Ledger, fleets: readonly Account[]): Promise<string> {
+	/** Before anything else is done for an id whose hold the machine's ledger refused, releases the fleet's half and takes a new id. */
+	async #fleetId(id: string, fleet: Ledger, fleets: readonly Account[]): Promise<string> {
 		const known = this.#holds.get(id) ?? { id, isRefused: false };
 		if (!known.isRefused) return known.id;
 		await fleet.settle(known.id, fleets, {});

@@ -1,4 +1,4 @@
-/** Debts that a ledger has not heard of: one file each, beside the machine's ledger, until an agent pays them. */
+/** Debts that have not reached a ledger: one file each, beside the machine's ledger, until an agent pays them. */
 import {
 	chmodSync,
 	closeSync,
@@ -15,7 +15,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { asOf } from "./account-key.ts";
-import { type Account, type Amounts, LedgerError } from "./port.ts";
+import { faultOf, LedgerError } from "./faults.ts";
+import type { Account, Amounts } from "./port.ts";
 
 export interface Debt {
 	readonly id: string;
@@ -39,14 +40,14 @@ export class DebtFiles {
 	}
 
 	/** The machine's ledger and the fleet's have a file each, because not every agent can reach both. @throws LedgerError */
-	keep({ id, accounts, amounts }: Debt, idThere: string): void {
+	keep({ id, accounts, amounts }: Debt, fleetId: string): void {
 		const fleets = accounts.filter(({ scope }) => scope === "fleet");
 		const others = accounts.filter(({ scope }) => scope !== "fleet");
 		try {
 			this.#prepare();
 			if (others.length > 0) this.#write(`debt-${id}.json`, { id, accounts: others.map(dated), amounts });
 			if (fleets.length > 0) {
-				const debt = { server: this.#server(), id: idThere, accounts: fleets.map(dated), amounts };
+				const debt = { server: this.#server(), id: fleetId, accounts: fleets.map(dated), amounts };
 				this.#write(`debt-${id}-fleet.json`, debt);
 			}
 		} catch (error) {
@@ -66,7 +67,7 @@ export class DebtFiles {
 		const file = join(this.#directory, name);
 		const draft = `${file}.${process.pid}`;
 		try {
-			writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flag: "w", flush: true });
+			writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flush: true });
 			renameSync(draft, file);
 		} catch (error) {
 			// A full disk takes the name of a file and nothing else.
@@ -94,7 +95,7 @@ export class DebtFiles {
 				await settle(debt);
 			} catch (error) {
 				// An operator has deleted the budget, so nothing is left to count in.
-				if (!(error instanceof LedgerError && error.kind === "unjoined")) throw unreadable(file, error);
+				if (faultOf(error)?.knows !== "others") throw unreadable(file, error);
 			}
 			rmSync(file, { force: true });
 		}

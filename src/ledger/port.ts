@@ -7,13 +7,10 @@
  * with the same id.
  */
 
-import type { Period } from "./calendar.ts";
+import type { Period } from "../core/scopes.ts";
 
-/** Whole numbers from 0 to `MOST`, by meter. Cost is in millionths of a dollar. */
+/** Whole numbers from 0 to `LEDGER_MOST`, by meter. Cost is in millionths of a dollar. */
 export type Amounts = Readonly<Record<string, number>>;
-
-/** The largest amount of one operation, and the largest cap: a million dollars. */
-export const MOST = 1e12;
 
 /**
  * Where something is counted, and the caps that its reader sets; a meter without a cap is counted and unlimited.
@@ -108,36 +105,4 @@ export interface Ledger {
 	read(accounts: readonly Account[]): Promise<readonly Reading[]>;
 
 	close(): void;
-}
-
-/** Why a ledger cannot be used. */
-export type Fault =
-	/** Others kept it locked until the deadline. */
-	| "locked"
-	| "full"
-	| "read-only"
-	/** It has been moved aside if it was found when opening. */
-	| "damaged"
-	/** A link, somebody else's file, or outside of the directory it has to be in. */
-	| "unsafe"
-	/** This file system, this runtime or this version of the file cannot work. */
-	| "unsuited"
-	/** It was moved or deleted while it was open. */
-	| "replaced"
-	/** It does not know this fleet or tree: it is not the ledger that was joined. */
-	| "unjoined"
-	/** It does not let this user in, or not do this. */
-	| "denied"
-	| "closed"
-	| "unreachable";
-
-/** The store cannot be used. Close the ledger, and open it again at the next gate. */
-export class LedgerError extends Error {
-	override readonly name = "LedgerError";
-	readonly kind: Fault;
-
-	constructor(kind: Fault, message: string, options?: ErrorOptions) {
-		super(message, options);
-		this.kind = kind;
-	}
 }

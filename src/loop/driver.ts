@@ -1,7 +1,8 @@
 /** Keeps one breaker's state and carries out its effects through a port: the same for every host. */
+import { isYes } from "../core/answers.ts";
 import { decide, transition } from "../core/breaker.ts";
 import { isSharing } from "../core/gate.ts";
-import { isLimited, isReached, read } from "../core/limit.ts";
+import { isLimited, isReached, readMeter } from "../core/limit.ts";
 import { type AmountId, kindOf, SHARED } from "../core/meters.ts";
 import type { Balances, Decision, Effect, Event, Request } from "../core/protocol.ts";
 import { isSpinning, start } from "../core/run.ts";
@@ -23,7 +24,7 @@ export class Driver<C> {
 	#state: State;
 	#question: OpenQuestion | undefined;
 	#tally = new Tally();
-	/** Takes events in the place of a driver that was handed over. */
+	/** Receives the events of a driver that was handed over. */
 	#successor: ((event: Event) => Promise<void>) | undefined;
 
 	constructor(host: Host<C>, state: State, shared: SharedLimits, clock = new Clock()) {
@@ -129,7 +130,7 @@ export class Driver<C> {
 		this.#tally.callEnded(id, isError);
 	}
 
-	/** The host has settled: time and debts, then the outcome. Does nothing between runs. `isCut`: what was under way did not end by itself. */
+	/** The host has settled: time and debts, then the outcome. Does nothing between runs. `isCut`: what was under way was cut off. */
 	async settle(at: C, isCut = false): Promise<void> {
 		await this.chargeTime(at);
 		this.#clock.stop();
@@ -157,7 +158,7 @@ export class Driver<C> {
 
 	// Time
 
-	/** A dialog of anybody's is open. */
+	/** A dialog is open, ours or another extension's. */
 	pauseClock(): void {
 		this.#clock.pause();
 	}
@@ -176,7 +177,7 @@ export class Driver<C> {
 	/** The time that is left may run out in the middle of what was just admitted. Where nobody can be asked, that is cut off. */
 	#watchTime(at: C): void {
 		const { attended, meters, phase } = this.#state;
-		const { remaining } = read(meters.time);
+		const { remaining } = readMeter(meters.time);
 		if (attended || this.hasLeft || phase.name === "idle" || remaining === "unlimited") return;
 		this.#clock.setAlarm(remaining, () => {
 			this.#runOut(at).catch((error: unknown) => {
@@ -233,6 +234,7 @@ export class Driver<C> {
 
 	async #reserve(at: C): Promise<void> {
 		const event = await this.#shared.reserve(this.#state.meters, [this.#host.signal(at), this.endSignal]);
+		this.#host.reserved?.(this.#state, at);
 		if ("balances" in event) await this.#adopt(event.balances, at);
 		await this.step(event, at);
 	}
@@ -304,7 +306,7 @@ export class Driver<C> {
 			case "abort":
 				return this.abort(at);
 			case "end":
-				return host.ended(effect.outcome, effect.repeated, at);
+				return host.ended(effect.outcome, effect.repeated, this.#state, at);
 		}
 	}
 
@@ -319,7 +321,7 @@ export class Driver<C> {
 		if (guidance !== undefined) this.#host.post(guidance, "person", at);
 		// The end of the run reports an abort.
 		if (this.#host.signal(at)?.aborted) return;
-		if (answered.answer === "yes") this.#tally.continued();
+		if (isYes(answered.answer)) this.#tally.continued();
 		await this.step({ type: "answered", ...answered }, at);
 	}
 }

@@ -9,7 +9,7 @@ export function initialState(
 	settings: Resolved,
 	policies: Policies | undefined,
 	attended: boolean,
-	isMember: boolean,
+	isMember = false,
 ): State {
 	const { policy, grace, repeatsExcept } = settings;
 	const limits = perMeter((id) => ({

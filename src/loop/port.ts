@@ -1,12 +1,12 @@
 /** The port between the driver and whatever runs the agent loop. */
-import type { Answer } from "../core/protocol.ts";
+import type { Answer } from "../core/answers.ts";
 import type { MeterId } from "../core/meters.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { State } from "../core/state.ts";
 import type { DebtLeft } from "./sharing/unsettled.ts";
 import type { Tally } from "./tally.ts";
 
-/** A person's reply to a question; `guidance` is what the model is to know, `grant` how much a yes buys, if the person chose it. */
+/** A person's reply to a question; `guidance` is text for the model, `grant` the amount that a yes buys, if the person chose one. */
 export interface Reply {
 	readonly answer: Answer;
 	readonly grant?: number | undefined;
@@ -35,12 +35,14 @@ export interface Host<C> {
 	abort(at: C): void;
 	/** Aborts when the person does. */
 	signal(at: C): AbortSignal | undefined;
-	/** Before a turn is decided, each time: counts that the host's other runs spend of too are brought up to date. */
+	/** Called each time before a turn is decided, to update counts that other runs of the host share. */
 	readonly beforeTurn?: (at: C) => Promise<void>;
+	/** Room was reserved in the ledger, so a tree may have begun. */
+	readonly reserved?: (state: State, at: C) => void;
 	/** A state was committed, in a run or at the end of one. */
 	committed(state: State, at: C): void;
 	/** The ledger could not be told what this agent has spent; before `ended`, if a run is over. */
 	debtLeft(debt: DebtLeft, at: C): void;
 	/** A run is over. `repeated`: one like it was refused and reported just before. */
-	ended(outcome: Outcome, repeated: boolean, at: C): void;
+	ended(outcome: Outcome, repeated: boolean, state: State, at: C): void;
 }

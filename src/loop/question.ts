@@ -1,26 +1,15 @@
 /** The question at a limit, in words: the same for every host. */
 import { amount, amountIn, within } from "../core/amount.ts";
 import { obstacles } from "../core/gate.ts";
-import { grant, isLimited, isReached, POLICIES, read, toNumber } from "../core/limit.ts";
+import { grant, isLimited, isReached, readMeter, toNumber } from "../core/limit.ts";
+import { POLICIES } from "../core/policies.ts";
 import { alike, type Call, concerns, isShared, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
-import type { Answer } from "../core/protocol.ts";
 import type { Asking, In, State } from "../core/state.ts";
 import { cycleLength, extend } from "../core/streak.ts";
 import { clip } from "../core/text.ts";
+import { type Choice, choicesAt, labelOfYes, type RunEnd } from "./choices.ts";
 import { Tally } from "./tally.ts";
-
-/** One way to answer; `tell` is a yes with words for the model. */
-export type ChoiceId = Exclude<Answer, "none"> | "tell";
-
-export interface Choice {
-	readonly id: ChoiceId;
-	readonly label: string;
-	/** Words that choose it when typed, in lower case, for example `y` and `yes`. The first is shown. */
-	readonly typed?: readonly string[];
-	/** Asks for a text first; this is the line above it. */
-	readonly asks?: string;
-}
 
 /** A yes that buys an amount which the person chose. */
 export interface Sized {
@@ -40,6 +29,8 @@ export interface Question {
 	readonly choices: readonly Choice[];
 	/** Tells the person in a few words what Escape does. */
 	readonly escape?: string;
+	/** The same in fewer letters. */
+	readonly escapeShort?: string;
 	/** What happens without an answer, before a time: `Stops by itself in 30s`. */
 	readonly expires?: string;
 	readonly meter: MeterId;
@@ -66,68 +57,53 @@ export function questionAbout(
 	const activity = tally.lines(describe);
 	// The core gives a final pass only to a run that has something to answer from, and none past a closed gate.
 	const canAnswer = run.spent.turns > 0 && unreachable === undefined;
-	const end: End = !canAnswer ? "stops" : POLICIES[asked.meters[id].limit.policy].answers ? "answers" : "asks";
-	const { no, stops, choices, escape, expires } = ENDS[end];
-	const label = (by: string): string => `Continue (${by})`;
+	const end: RunEnd = !canAnswer ? "stops" : POLICIES[asked.meters[id].limit.policy].answers ? "answers" : "asks";
+	const { no, stops, escape, escapeShort, expires } = ENDS[end];
 	const canSize = grants !== undefined && id !== "repeats";
 	return {
 		title,
 		message: [used, soFar, ...activity, ...notes, ...extra, `Yes: ${more}. No: ${no}.`].join("\n"),
 		lines: [used, soFar, ...notes, ...extra, stops],
 		activity,
-		choices: [
-			{ id: "yes", label: label(more), typed: ["y", "yes"] },
-			{ id: "tell", label: "Continue, and tell it something…", asks: "What should it know?" },
-			...choices,
-		],
+		choices: choicesAt(end, more),
 		escape,
+		escapeShort,
 		expires,
 		meter: id,
 		grants,
-		...(canSize ? { size: (typed) => sized(typed, id, (by) => label(moreText(asked, id, by))) } : {}),
+		...(canSize ? { size: (typed) => sized(typed, id, (by) => labelOfYes(moreText(asked, id, by))) } : {}),
 	};
 }
 
-/** How a run ends if nobody continues: it just stops, it stops but can be asked for an answer, or it gives one. */
-type End = "stops" | "asks" | "answers";
-
-const NO = ["n", "no"];
-
-const ENDS: Readonly<Record<End, Words>> = {
+const ENDS: Readonly<Record<RunEnd, Words>> = {
 	stops: {
 		no: "the run ends here",
 		stops: "Stop ends the run here.",
-		choices: [{ id: "no", label: "Stop", typed: NO }],
 		escape: "Escape stops.",
+		escapeShort: "Esc stops.",
 		expires: "Stops by itself in",
 	},
 	asks: {
 		no: "the run ends here",
 		stops: "Stop ends the run here; Wrap up now gets an answer first.",
-		choices: [
-			{ id: "wrap_up", label: "Wrap up now" },
-			{ id: "no", label: "Stop", typed: NO },
-		],
 		escape: "Escape stops.",
+		escapeShort: "Esc stops.",
 		expires: "Stops by itself in",
 	},
 	answers: {
 		no: "one last answer, without tools",
 		stops: "Stop with an answer: from what it has, without tools. Stop now ends the run.",
-		choices: [
-			{ id: "no", label: "Stop with an answer", typed: NO },
-			{ id: "stop", label: "Stop now" },
-		],
 		escape: "Escape stops with an answer.",
-		expires: "Does so by itself in",
+		escapeShort: "Esc answers.",
+		expires: "Stops by itself in",
 	},
 };
 
 interface Words {
 	readonly no: string;
 	readonly stops: string;
-	readonly choices: readonly Choice[];
 	readonly escape: string;
+	readonly escapeShort: string;
 	readonly expires: string;
 }
 
@@ -148,9 +124,9 @@ function aboutLedger(id: MeterId, unreachable: string): About {
 
 function aboutLimit(state: In<Asking>, id: MeterId): About {
 	const { limit, used } = state.meters[id];
-	const { run, gate, call } = state.phase;
+	const { run, gate } = state.phase;
 	// Only the ledger knows which of the shared limits are still reached, so those have no number.
-	const isPast = (other: MeterId): boolean => other !== id && !isShared(other) && concerns(other, gate, call);
+	const isPast = (other: MeterId): boolean => other !== id && !isShared(other) && concerns(other, gate);
 	const before = run.passes.filter(isPast).length;
 	const all = before + 1 + nextAsked(state, id).length;
 	const title = `${kindOf(id).title} reached${all > 1 && !isShared(id) ? ` (${before + 1} of ${all})` : ""}`;
@@ -184,22 +160,27 @@ function nextAsked(state: In<Asking>, id: MeterId): readonly MeterId[] {
 function moreText(state: In<Asking>, id: MeterId, by: number): string {
 	const { unit, one, many } = kindOf(id);
 	const { gate } = state.phase;
-	const { least } = tightest(state, id, by);
+	const { least, other } = tightest(state, id, by);
 	const noun = one === undefined ? "" : ` ${least === 1 ? one : many}`;
 	const isOne = state.meters[id].limit.max === 0 && by === 1;
 	const more = isOne ? (gate === "turn" ? "1 more turn" : "1 more tool call") : `${unit.show(least)} more${noun}`;
 	const [next] = nextAsked(state, id);
-	return next === undefined ? more : `${more}; the ${kindOf(next).title.toLowerCase()} asks next`;
+	if (next !== undefined) return `${more}; the ${kindOf(next).title.toLowerCase()} is next`;
+	return other === undefined ? more : `${more}, then the ${kindOf(other).title.toLowerCase()}`;
 }
 
 /** What may be spent of `by` before another limit of the same is reached, and which one that is. */
-function tightest(state: State, id: MeterId, by: number): { least: number; notes: readonly string[] } {
+function tightest(state: State, id: MeterId, by: number): { least: number; other?: MeterId; notes: readonly string[] } {
 	const others = alike(kindOf(id).of).filter((other) => other !== id && !isReached(state.meters[other]));
-	const rooms = others.map((other) => ({ other, room: toNumber(read(state.meters[other]).remaining) }));
+	const rooms = others.map((other) => ({ other, room: toNumber(readMeter(state.meters[other]).remaining) }));
 	const tight = rooms.filter(({ room }) => room < by).toSorted((a, b) => a.room - b.room)[0];
 	if (tight === undefined) return { least: by, notes: [] };
 	const { other, room } = tight;
-	return { least: room, notes: [`A yes grants ${amount(id, by)}; left ${within(other)}: ${amount(other, room)}.`] };
+	return {
+		least: room,
+		other,
+		notes: [`A yes grants ${amount(id, by)}; left ${within(other)}: ${amount(other, room)}.`],
+	};
 }
 
 function sized(typed: string, id: MeterId, label: (by: number) => string): Sized | undefined {

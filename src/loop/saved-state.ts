@@ -1,11 +1,11 @@
 /** A breaker's counts as data, to go on in another process or with another version. The limits are those of whoever goes on. */
+import { isObject } from "../core/is-object.ts";
 import { METER_IDS, type MeterId, type PerMeter, perMeter, perRunMeter } from "../core/meters.ts";
 import type { Spent, Trip, Verdict } from "../core/outcome.ts";
 import { type Active, IDLE, type Phase, type Run, type State } from "../core/state.ts";
 import { NO_STREAK, type Streak } from "../core/streak.ts";
-import type { Turn } from "../core/turn.ts";
+import type { TurnState } from "../core/turn.ts";
 import { isCount } from "../core/unit.ts";
-import { isObject } from "../settings/places.ts";
 
 export interface SavedState {
 	readonly phase: Phase;
@@ -54,11 +54,11 @@ export function adopt(fresh: State, left: unknown): State {
 	}
 }
 
-// The parts; each throws if it is none.
+// The parts; each throws for a value that it cannot read.
 
 class NotSaved extends Error {}
 
-/** A value that is what `is` says, by the type that its caller needs. */
+/** The value, if `is` accepts it, as the type that the caller needs. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it stands for a cast at each caller
 function must<T>(value: unknown, is: (value: unknown) => boolean): T {
 	if (!is(value)) throw new NotSaved();
@@ -108,20 +108,24 @@ function stoppedIn({ name, run, verdict }: Readonly<Record<string, unknown>>): A
 	return { name: "stopped", run: runIn(run), verdict: verdictIn(objectIn(verdict)) };
 }
 
-function verdictIn(verdict: Readonly<Record<string, unknown>>): Verdict {
-	const { kind, by, message } = verdict;
-	switch (kind) {
-		case "interrupted":
-			return { kind };
-		case "failed":
-			return { kind, by: by === "breaker" ? by : "provider", message: String(message) };
-		case "declined":
-			return { kind, answered: verdict["answered"] === true, ...tripIn(verdict) };
-		case "synthesized":
-			return { kind, ...tripIn(verdict) };
-		default:
-			return { kind: must<"exhausted">(kind, () => kind === "exhausted"), ...tripIn(verdict) };
-	}
+type Saved = Readonly<Record<string, unknown>>;
+
+/** By kind: the verdict, as far as it says more than that. */
+const VERDICTS: { readonly [K in Verdict["kind"]]: (saved: Saved) => Extract<Verdict, { readonly kind: K }> } = {
+	interrupted: () => ({ kind: "interrupted" }),
+	failed: ({ by, message }) => ({
+		kind: "failed",
+		by: by === "breaker" ? by : "provider",
+		message: String(message),
+	}),
+	declined: (saved) => ({ kind: "declined", answered: saved["answered"] === true, ...tripIn(saved) }),
+	synthesized: (saved) => ({ kind: "synthesized", ...tripIn(saved) }),
+	exhausted: (saved) => ({ kind: "exhausted", ...tripIn(saved) }),
+};
+
+function verdictIn(saved: Saved): Verdict {
+	const { kind } = saved;
+	return VERDICTS[must<Verdict["kind"]>(kind, () => Object.hasOwn(VERDICTS, String(kind)))](saved);
 }
 
 function tripIn(value: unknown): Trip {
@@ -140,11 +144,14 @@ function runIn(value: unknown): Run {
 		turn: turnIn(turn),
 		passes: must(passes, (ids) => Array.isArray(ids) && ids.every(isMeter)),
 		...(advised === undefined ? {} : { advised: must<MeterId>(advised, isMeter) }),
-		...{ endsAsking: false, refusals: 0, isHeld: false, isWaived: false },
+		endsAsking: false,
+		refusals: 0,
+		isHeld: false,
+		isWaived: false,
 	};
 }
 
-function turnIn(turn: unknown): Turn {
+function turnIn(turn: unknown): TurnState {
 	if (turn === "ended" || turn === "open") return turn;
 	const { failed, since } = objectIn(turn);
 	return {

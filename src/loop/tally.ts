@@ -1,4 +1,5 @@
 /** What an agent has done since a person last decided: a prompt, or a yes. For the question. */
+import { isObject } from "../core/is-object.ts";
 import { type Call, perRunMeter } from "../core/meters.ts";
 import type { Spent } from "../core/outcome.ts";
 import { clip } from "../core/text.ts";
@@ -86,9 +87,8 @@ function several(n: number, one: string, many: string): readonly string[] {
 }
 
 function fileOf({ tool, input }: Call): string | undefined {
-	if (!CHANGES.test(tool) || typeof input !== "object" || input === null) return undefined;
-	const values = input as Readonly<Record<string, unknown>>;
-	return PATHS.map((key) => values[key]).find((value) => typeof value === "string");
+	if (!CHANGES.test(tool) || !isObject(input)) return undefined;
+	return PATHS.map((key) => input[key]).find((value) => typeof value === "string");
 }
 
 function add(before: Spent | undefined, spent: Spent): Spent {

@@ -1,7 +1,10 @@
 /** Reads the values of a fleet's budget, and notes what is wrong with them. */
 import { statSync } from "node:fs";
+import { isObject } from "../core/is-object.ts";
+import { LEDGER_MOST } from "../core/meters.ts";
+import { PERIODS } from "../core/scopes.ts";
 import { quote } from "../core/text.ts";
-import { isObject, typeName } from "./places.ts";
+import { typeName } from "./places.ts";
 import { SETTINGS } from "./settings.ts";
 
 /** Holds the address; the others are named after it. */
@@ -22,11 +25,7 @@ export interface Given {
 export type CapKey = keyof typeof CAPS;
 export type GivenCaps = readonly (readonly [CapKey, Given])[];
 
-/** The stretches of the calendar that have caps of their own, from the longest; also their keys, and in capitals their variables. */
-export const PERIODS = ["month", "week", "day"] as const;
-
-export type Period = (typeof PERIODS)[number];
-
+/** A period is the key of its caps, and in capitals a part of their variables. */
 const KNOWN = ["at", "account", "zone", ...PERIODS, ...Object.keys(CAPS)];
 
 export class Reader {
@@ -36,7 +35,7 @@ export class Reader {
 		this.wrong.push(`${where}: expected ${expected}, got ${got}. The budget cannot be used.`);
 	}
 
-	/** False if it is nothing in which to read on. */
+	/** False if there is nothing more to read in it. */
 	shape(given: unknown = {}, place: string): boolean {
 		if (!isObject(given)) {
 			const got = typeof given === "symbol" ? String(given.description) : typeName(given);
@@ -99,7 +98,7 @@ export class Reader {
 			const { read, parse, expected } = SETTINGS[`budget.${key}`];
 			const cap = read(typeof value === "string" ? parse(value) : value);
 			if (cap === "unlimited") return [];
-			if (Number(cap) <= MOST) return [[CAPS[key], cap]];
+			if (Number(cap) <= LEDGER_MOST) return [[CAPS[key], cap]];
 			this.#expect(where, expected, quote(value));
 			return [];
 		});
@@ -111,9 +110,6 @@ export class Reader {
 function orIn(variable: string, path: string | undefined): string {
 	return path === undefined ? "" : ` there or in ${variable}`;
 }
-
-/** The largest cap that a ledger takes. */
-const MOST = 1e12;
 
 /** Names the mode or the owner that lets others read the file; undefined if they cannot. Windows has neither. */
 function exposure(path: string): string | undefined {

@@ -3,18 +3,10 @@
  * or variables. A budget that is set and wrong cannot be used, and whoever asks for it is stopped: a run without it
  * could spend without bound.
  */
-import {
-	type CapKey,
-	CAPS,
-	type Caps,
-	type Given,
-	type GivenCaps,
-	type Period,
-	PERIODS,
-	Reader,
-	VARIABLE,
-} from "./budget-reader.ts";
-import { BUDGET, isObject, readObject, readText } from "./places.ts";
+import { isObject } from "../core/is-object.ts";
+import { type Period, PERIODS } from "../core/scopes.ts";
+import { type CapKey, CAPS, type Caps, type Given, type GivenCaps, Reader, VARIABLE } from "./budget-reader.ts";
+import { BUDGET, readObject, readText } from "./places.ts";
 
 /** In place of the address, for the processes that inherit the variable. */
 const TAKEN = "taken";

@@ -1,10 +1,10 @@
 /** Reads the options of a program: the settings by other names, checked at once and by one reader. */
-import { isPolicy, type Policy } from "../core/limit.ts";
+import { isObject } from "../core/is-object.ts";
+import { isPolicy, type Policy } from "../core/policies.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, type PerMeter } from "../core/meters.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { quote } from "../core/text.ts";
 import { readOption } from "./budget.ts";
-import { isObject } from "./places.ts";
 import type { Place } from "./resolve.ts";
 import { type Key, KEY_OF, meterOf, SETTINGS } from "./settings.ts";
 
@@ -50,10 +50,14 @@ export interface BudgetOption extends Caps {
 /** The policies of limits that have their own. */
 export type Policies = Partial<PerMeter<Policy>>;
 
-/** An option that is no setting. */
-export interface OtherOption {
-	readonly takes: (value: unknown) => boolean;
-	readonly expected: string;
+/** An option that is no setting: throws a TypeError for a value that it does not take. */
+export type OtherOption = (option: string, value: unknown) => void;
+
+/** An option that takes what `isOne` says. */
+export function expecting(expected: string, isOne: (value: unknown) => boolean): OtherOption {
+	return (option, value) => {
+		if (!isOne(value)) throw new TypeError(badOption(option, value, expected));
+	};
 }
 
 /** The options that one function knows, beside limits. */
@@ -64,7 +68,7 @@ export interface OptionTable {
 	readonly others: Readonly<Record<string, OtherOption>>;
 }
 
-export const A_FUNCTION: OtherOption = { takes: (value) => typeof value === "function", expected: "a function" };
+export const A_FUNCTION = expecting("a function", (value) => typeof value === "function");
 
 const LIMITS: Readonly<Record<string, Key>> = Object.fromEntries(
 	METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => [id, KEY_OF[id]]),
@@ -76,7 +80,7 @@ export const COMMON_SETTINGS: readonly Key[] = ["policy", "grace", "wrapUpMessag
 /** The options that every host has and that are no settings. */
 export const COMMON_OTHERS: OptionTable["others"] = {
 	onOutcome: A_FUNCTION,
-	budget: { takes: checkBudget, expected: "" },
+	budget: (_option, value) => checkBudget(value),
 };
 
 /** @throws RangeError or TypeError that names the option, its value and what was expected. */
@@ -91,7 +95,7 @@ export function readOptions(
 		if (value === undefined) continue;
 		const other = Object.hasOwn(others, option) ? others[option] : undefined;
 		if (other) {
-			if (!other.takes(value)) throw new TypeError(badOption(option, value, other.expected));
+			other(option, value);
 			continue;
 		}
 		const key = Object.hasOwn(LIMITS, option) ? LIMITS[option] : settings.find((each) => each === option);
@@ -120,10 +124,9 @@ function limitIn(option: string, value: object | null): { readonly max?: unknown
 }
 
 /** @throws TypeError */
-function checkBudget(value: unknown): boolean {
+function checkBudget(value: unknown): void {
 	const found = readOption(value);
 	if (found.kind === "unusable") throw new TypeError(found.why.join("\n"));
-	return true;
 }
 
 /** The value as it was given, if the setting takes it. */

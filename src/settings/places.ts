@@ -1,4 +1,5 @@
 /** Reads settings from flags, environment, files and the session's own entries. */
+import { isObject } from "../core/is-object.ts";
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { toNumber } from "../core/limit.ts";
@@ -22,6 +23,9 @@ const READ: readonly Key[] = KEYS.filter((key) => !key.startsWith(`${BUDGET}.`))
 
 /** Objects in a file that hold settings. */
 const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.slice(0, key.indexOf("."))));
+
+/** The keys of a file, those inside an object left out. */
+const TOP_KEYS = [...READ.filter((key) => !key.includes(".")), ...SCOPES, BUDGET];
 
 /** Keys that are not read here. */
 const OTHERS = ["$schema", BUDGET];
@@ -105,9 +109,14 @@ function unknownVariables(env: Variables): readonly Problem[] {
 	});
 }
 
-/** A missing file is fine. An unreadable or invalid one is reported and ignored. */
-export function fromFile(path: string, shownAs: string): Found {
-	const place = (values: Values): Place => ({ values, name: (key) => `${key} in ${shownAs}`, strength: "file" });
+/** A missing file is fine. An unreadable or invalid one is reported and ignored. `shownAs`: where something is wrong with it. */
+export function fromFile(path: string, name: string, shownAs = name): Found {
+	const place = (values: Values): Place => ({
+		values,
+		name: (key) => `${key} in ${name}`,
+		nameInProblem: (key) => `${key} in ${shownAs}`,
+		strength: "file",
+	});
 	try {
 		const content = flat(readObject(path));
 		const problems = [...misplacedIn(content, shownAs), ...unknownIn(content, shownAs)];
@@ -141,7 +150,7 @@ function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string):
 	const say = (keys: typeof unknown, isLimit: boolean): readonly Problem[] => {
 		const names = keys.map(({ key, near }) => `${quote(key)}${near === undefined ? "" : ` (did you mean ${near}?)`}`);
 		const what = `${shownAs}: unknown keys: ${clip(names.join(", "), 160)}.`;
-		const list = keys.every(({ near }) => near !== undefined) ? "" : ` Known keys: ${[...READ, BUDGET].join(", ")}.`;
+		const list = keys.every(({ near }) => near !== undefined) ? "" : ` Known keys: ${TOP_KEYS.join(", ")}.`;
 		return keys.length === 0 ? [] : [{ what, instead: `Ignoring them.${list}`, isLimit }];
 	};
 	return [...say(limits, true), ...say(others, false)];
@@ -225,10 +234,6 @@ function readMemory(data: unknown): Values | undefined {
 
 function isLimit(key: Key): boolean {
 	return meterOf(key) !== undefined;
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Every setting that has a value. */

@@ -12,6 +12,8 @@ export interface Place {
 	readonly values: { readonly [K in Key]?: unknown };
 	/** Its name in messages about this setting. */
 	readonly name: (key: Key) => string;
+	/** Its name where this setting is wrong, if that is a longer one. */
+	readonly nameInProblem?: (key: Key) => string;
 	readonly strength: Strength;
 }
 
@@ -77,7 +79,7 @@ function resolveOne<K extends Key>(
 	const instead = `Using ${show(chosen.value)} (${chosen.source}).`;
 	const isBad = ({ values }: Place): boolean => values[key] !== undefined && read(values[key]) === undefined;
 	const problem = (place: Place, isInForce: boolean): Problem => ({
-		what: `${place.name(key)}: expected ${expected}, got ${quote(place.values[key])}.`,
+		what: `${(place.nameInProblem ?? place.name)(key)}: expected ${expected}, got ${quote(place.values[key])}.`,
 		instead,
 		isLimit: meterOf(key) !== undefined && isInForce,
 	});

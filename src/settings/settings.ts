@@ -1,5 +1,6 @@
 /** The settings: one row each, those of the limits derived from the table of meters. */
-import { isPolicy, POLICIES, type Policy, POLICY_IDS, toNumber } from "../core/limit.ts";
+import { toNumber } from "../core/limit.ts";
+import { DEFAULT_POLICY, isPolicy, POLICIES, type Policy, POLICY_IDS } from "../core/policies.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
 import { SCOPES, type WiderScopeName } from "../core/scopes.ts";
 import { clip } from "../core/text.ts";
@@ -81,7 +82,7 @@ function isLower(project: Max, user: Max): boolean {
 }
 
 function limitOf(id: MeterId): Setting<Max> {
-	const { unit, title, word, env, many, about, scope } = kindOf(id);
+	const { unit, title, word, env, about, scope } = kindOf(id);
 	const variable = `${ENV_PREFIX}${(word || id).toUpperCase()}`;
 	return {
 		read: (value) => (value === "unlimited" ? value : unit.read(value)),
@@ -94,7 +95,7 @@ function limitOf(id: MeterId): Setting<Max> {
 		// A fleet's budget is read as a whole (budget.ts), and only where the user has set it.
 		...(scope === "fleet" ? {} : { env: env ?? variable, word, tightens: isLower }),
 		...(word === "" ? { envAlias: variable } : {}),
-		about: `Limit of ${many} until you are asked. ${about}`,
+		about: `${title}: you are asked when it is reached. ${about}`,
 		schema: { anyOf: [...unit.schema, { enum: ["unlimited"] }] },
 	};
 }
@@ -242,5 +243,5 @@ export function defaults(attended: boolean, embedded = false): Settings {
 		odds: true,
 		repeatsExcept: [],
 	} as const;
-	return { ...maxima, policy: "abort", grace, ...rest };
+	return { ...maxima, policy: DEFAULT_POLICY, grace, ...rest };
 }

@@ -1,8 +1,9 @@
 /** Writes settings into a file. */
-import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { isObject } from "../core/is-object.ts";
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { quote } from "../core/text.ts";
-import { isObject, readObject, type Values } from "./places.ts";
+import { readObject, type Values } from "./places.ts";
 
 /** Sets the values, takes out those that are undefined, and keeps everything else that stands in the file. Throws if the file is damaged or cannot be written. */
 export function writeSettings(path: string, values: Values): void {
@@ -13,8 +14,14 @@ export function writeSettings(path: string, values: Values): void {
 	const target = before ? realpathSync(path) : path;
 	const indent = before ? /^[ \t]+(?=")/m.exec(readFileSync(path).toString())?.[0] : undefined;
 	const draft = `${target}.${process.pid}`;
-	writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, { mode: before?.mode });
-	renameSync(draft, target);
+	try {
+		writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, { mode: before?.mode });
+		renameSync(draft, target);
+	} catch (error) {
+		// A full disk takes the name of a file and nothing else.
+		rmSync(draft, { force: true });
+		throw error;
+	}
 }
 
 /** `session.maxCost` stands in the object `session`, which goes with the last of its values. */

@@ -49,3 +49,46 @@ export function waker(pi: ExtensionAPI): void {
 export function woken(pi: Host): number {
 	return Number(readFileSync(join(pi.cwd, "woken"), "utf8"));
 }
+
+/** A loop as pi-ralph-wiggum runs one: its tool `next` queues the next prompt while the run still goes on. */
+export function loopsByTool(pi: ExtensionAPI): void {
+	pi.registerTool({
+		name: "next",
+		label: "Next",
+		description: "Begins the next iteration.",
+		parameters: { type: "object", properties: {} } as never,
+		execute: () => {
+			pi.sendUserMessage("the next iteration", { deliverAs: "followUp" });
+			return Promise.resolve({ content: [{ type: "text" as const, text: "queued" }], details: {} });
+		},
+	});
+}
+
+/** A goal as @capyup/pi-goal pursues one: when a run has ended, and pi is idle, it starts another; an abort pauses it. */
+export function pursuesGoal(pi: ExtensionAPI): void {
+	const message = { customType: "goal", content: "go on with the goal", display: false };
+	let timer: NodeJS.Timeout | undefined;
+	pi.on("agent_end", ({ messages }, ctx) => {
+		if (messages.some((one) => one.role === "assistant" && one.stopReason === "aborted"))
+			return ctx.ui.notify("goal paused");
+		const look = (): void => {
+			if (!ctx.isIdle() || ctx.hasPendingMessages()) timer = setTimeout(look, 5);
+			else pi.sendMessage(message, { triggerTurn: true, deliverAs: "followUp" });
+		};
+		timer = setTimeout(look, 0);
+	});
+	pi.on("session_shutdown", () => clearTimeout(timer));
+}
+
+/** Research as pi-autoresearch does it: after every run, aborted or not, it prompts again, up to 20 times. */
+export function resumesResearch(pi: ExtensionAPI): void {
+	let resumed = 0;
+	let timer: NodeJS.Timeout | undefined;
+	pi.on("agent_end", (_event, ctx) => {
+		clearTimeout(timer);
+		timer = setTimeout(() => {
+			if (ctx.isIdle() && !ctx.hasPendingMessages() && resumed++ < 20) pi.sendUserMessage("the next experiment");
+		}, 20);
+	});
+	pi.on("session_shutdown", () => clearTimeout(timer));
+}

@@ -48,7 +48,7 @@ test("a subagent of a pi that does not load us sets no exit code, and its parent
 		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" },
 	});
 	const { stdout, stderr, code } = await pi.print("go");
-	assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the limit of turns/);
+	assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the turn limit/);
 	assert.deepEqual({ stdout, stderr, code }, { stdout: `${DONE}\n`, stderr: "", code: 0 });
 });
 

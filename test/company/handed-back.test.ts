@@ -56,7 +56,7 @@ describe("a subagent in the same process that gives no answer in its final pass"
 				env: synthesize,
 			});
 			await pi.print("go");
-			assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the limit of turns/);
+			assert.match(handed(pi)[0] ?? "", /^Agent failed: .*the turn limit/);
 		});
 	}
 });
@@ -69,7 +69,7 @@ test("a subagent in the same process whose provider fails in its final pass: the
 		env: synthesize,
 	});
 	await pi.print("go");
-	assert.match(handed(pi)[0] ?? "", /^Agent failed: .*400.*the subagent had come to its limit of turns/);
+	assert.match(handed(pi)[0] ?? "", /^Agent failed: .*400.*the subagent had reached its turn limit/);
 });
 
 test("pi's example subagent: a child that has answered before another extension drove it into its limit hands that answer back", async (t) => {

@@ -14,6 +14,18 @@ function journal(pi: ExtensionAPI): void {
 	});
 }
 
+/** The same, without waiting: pi disposes of the session while the run begins. */
+function hastyJournal(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", () => pi.sendUserMessage("Write down what you have learned."));
+}
+
+/** The same by a message of its own type, of which pi tells nobody before the run. */
+function hastyNote(pi: ExtensionAPI): void {
+	pi.on("session_shutdown", () =>
+		pi.sendMessage({ customType: "note", content: "Go on.", display: true }, { triggerTurn: true }),
+	);
+}
+
 /** Works without end; a run that nobody stops ends after 30 requests, so that a test that fails ends. */
 const works = (_request: Request, n: number): Reply => (n < 30 ? mark() : text("done"));
 
@@ -34,6 +46,14 @@ for (const mode of ["print", "json"] as const) {
 				assert.match(stderr, stopped);
 				assert.equal(stderr.match(/pi-turn-limit:/g)?.length, 1);
 				assert.equal(code, 53);
+			});
+		}
+
+		for (const hasty of [hastyJournal, hastyNote]) {
+			test(`gets no request past the limit if it does not wait for the run (${hasty.name})`, async (t) => {
+				const pi = await ending(t, { after: [hasty] });
+				const { stderr, code } = await pi[mode]("go");
+				assert.deepEqual([pi.model.requests.length, stderr.match(/pi-turn-limit:/g)?.length, code], [3, 1, 53]);
 			});
 		}
 
@@ -70,12 +90,14 @@ for (const [policy, answer] of [
 	["abort", ""],
 	["synthesize", "done\n"],
 ] as const) {
-	test(`an extension that insists when a script ends changes neither its line nor its answer (${policy})`, async (t) => {
-		const model = (_request: Request, n: number): Reply => (n <= 3 ? mark() : text("done"));
-		const pi = await ending(t, { model, after: [insists], env: { PI_TURN_LIMIT_POLICY: policy } });
-		const { stdout, stderr, code } = await pi.print("go");
-		assert.deepEqual([stdout, stderr.match(/pi-turn-limit:/g)?.length, code], [answer, 1, 53]);
-	});
+	for (const place of ["before", "after"] as const) {
+		test(`an extension that insists when a script ends, loaded ${place} ours, changes neither its line nor its answer (${policy})`, async (t) => {
+			const model = (_request: Request, n: number): Reply => (n <= 3 ? mark() : text("done"));
+			const pi = await ending(t, { model, after: [], [place]: [insists], env: { PI_TURN_LIMIT_POLICY: policy } });
+			const { stdout, stderr, code } = await pi.print("go");
+			assert.deepEqual([stdout, stderr.match(/pi-turn-limit:/g)?.length, code], [answer, 1, 53]);
+		});
+	}
 }
 
 test("over rpc a no, and then a new session, leave nothing to an extension that starts a run at its end", async (t) => {
@@ -85,6 +107,17 @@ test("over rpc a no, and then a new session, leave nothing to an extension that 
 	await rpc.newSession();
 	assert.deepEqual([pi.model.requests.length, rpc.questions.length], [3, 1]);
 });
+
+for (const hasty of [hastyJournal, hastyNote]) {
+	test(`over rpc a run that begins while a session ends, and for which nobody waits, sends nothing (${hasty.name})`, async (t) => {
+		const pi = await ending(t, { after: [hasty] });
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.run("go");
+		await rpc.newSession();
+		await rpc.run("go");
+		assert.equal(pi.model.requests.length, 6);
+	});
+}
 
 test("in the terminal a run that begins when pi is left asks nobody", async (t) => {
 	const pi = await ending(t);

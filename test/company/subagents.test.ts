@@ -280,7 +280,7 @@ describe("nothing we say of a subagent looks like a failure that is worth a retr
 		return { told: last.errorMessage ?? answer ?? "", ended };
 	}
 
-	const toolCalls = /\btool calls?\b/i;
+	const toolCalls = /\btool (?:limit|calls?)\b/i;
 
 	/** So many calls, all of them different. */
 	const reads = (count: number): Reply =>

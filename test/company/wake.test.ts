@@ -1,5 +1,7 @@
 /** Beside an extension that wakes pi whenever it has settled. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import type { Outcome } from "../../src/index.ts";
 import { endless, host, type Host, type HostOptions, mark, type Reply, type Request, text } from "../harness/index.ts";
@@ -49,6 +51,14 @@ for (const by of ["prompt", "message"] as const) {
 			assert.equal(code, 53);
 			recordedOnce(pi, "exhausted", 2);
 			refusedThree(pi, 1);
+		});
+
+		test("leaves nothing in the ledger that is held for it", async (t) => {
+			const pi = await woke(t, by, { model: endless(), env: { PI_TURN_LIMIT_TREE_TURNS: "9" } });
+			assert.equal((await pi.print("go")).code, 53);
+			const ledger = new DatabaseSync(join(pi.agentDir, "turn-limit-ledger/ledger.sqlite"), { readOnly: true });
+			assert.deepEqual(ledger.prepare("SELECT meter FROM holds").all(), []);
+			ledger.close();
 		});
 
 		test("prints the answer of its final pass, though more runs were refused after it", async (t) => {

@@ -1,6 +1,6 @@
 /** Drives the core as a host would, one event or request at a time. */
 import { decide, transition } from "../../src/core/breaker.ts";
-import type { Policy } from "../../src/core/limit.ts";
+import type { Policy } from "../../src/core/policies.ts";
 import {
 	type Call,
 	type Gate,
@@ -14,7 +14,8 @@ import {
 	perRunMeter,
 } from "../../src/core/meters.ts";
 import type { Outcome, Spent } from "../../src/core/outcome.ts";
-import type { Answer, Decision, Effect, Event, Request } from "../../src/core/protocol.ts";
+import type { Answer } from "../../src/core/answers.ts";
+import type { Decision, Effect, Event, Request } from "../../src/core/protocol.ts";
 import { create, isTurnOpen, type State } from "../../src/core/state.ts";
 import { Ledger } from "./ledger.ts";
 
@@ -135,7 +136,7 @@ export class Driver {
 			return ended.length > 0 ? ended : withoutAdmits(this.request());
 		}
 		const opened = this.#isOpen ? [] : withoutAdmits(this.request());
-		return opened.length > 0 ? opened : withoutAdmits(this.call(CALLS.find((call) => concerns(id, "call", call))));
+		return opened.length > 0 ? opened : withoutAdmits(this.call(concerns(id, "call") ? CALLS[0] : undefined));
 	}
 
 	/** Requests at a gate until they have spent `n` of a meter: each counts 1, or 1 is charged after it. */

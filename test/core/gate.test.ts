@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { transition } from "../../src/core/breaker.ts";
 import { isEndAwaited } from "../../src/core/gate.ts";
-import { read } from "../../src/core/limit.ts";
+import { readMeter } from "../../src/core/limit.ts";
 import { isClosed } from "../../src/core/state.ts";
 import { ABORT, asks, CLOSE, Driver, EVENTS, sum } from "./driver.ts";
 
@@ -158,7 +158,7 @@ describe("the question", () => {
 		const run = new Driver({ turns: 2, attended: true }).prompt();
 		run.turns(2);
 		assert.deepEqual(run.answer("yes", 3), []);
-		assert.deepEqual([run.used(), read(run.state.meters.turns).limit], [0, 3]);
+		assert.deepEqual([run.used(), readMeter(run.state.meters.turns).limit], [0, 3]);
 		assert.deepEqual(run.turns(3), [asks("turns")]);
 		assert.deepEqual(run.answer("yes"), []);
 		assert.deepEqual(run.turns(2), [asks("turns")]);
@@ -182,7 +182,7 @@ describe("the question", () => {
 		const run = new Driver({ sessionTurns: 2, turns: "unlimited", attended: true }).prompt();
 		run.turns(2);
 		run.answer("yes", 3);
-		assert.equal(read(run.state.meters.sessionTurns).limit, 5);
+		assert.equal(readMeter(run.state.meters.sessionTurns).limit, 5);
 		const shared = new Driver({ dayTurns: 1, attended: true }).prompt();
 		shared.turns(1);
 		shared.request();
@@ -195,7 +195,7 @@ describe("the question", () => {
 		run.request();
 		assert.deepEqual(run.calls(3), [asks("repeats"), "wait"]);
 		run.answer("yes", 9);
-		assert.equal(read(run.state.meters.repeats).limit, 2);
+		assert.equal(readMeter(run.state.meters.repeats).limit, 2);
 	});
 
 	test("ends the run at once if the person says so, whatever the policy", () => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isPolicy, limits, read } from "../../src/core/limit.ts";
+import { limits, readMeter } from "../../src/core/limit.ts";
+import { isPolicy } from "../../src/core/policies.ts";
 import { type MeterId } from "../../src/core/meters.ts";
 import { ABORT, asks, Driver, sum } from "./driver.ts";
 
-const reading = (run: Driver, id: MeterId = "turns") => read(run.state.meters[id]);
+const reading = (run: Driver, id: MeterId = "turns") => readMeter(run.state.meters[id]);
 
 test("only abort and synthesize are policies", () => {
 	assert.ok(isPolicy("abort") && isPolicy("synthesize"));

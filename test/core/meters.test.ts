@@ -5,12 +5,9 @@ import { snapshot } from "../../src/core/snapshot.ts";
 import { grant, isOfRound } from "../../src/core/limit.ts";
 import { amount } from "../../src/core/amount.ts";
 import {
-	type Call,
-	concerns,
 	isShared,
 	kindOf,
 	METER_IDS,
-	METERS,
 	type MeterId,
 	OWN,
 	perMeter,
@@ -199,26 +196,6 @@ describe("amounts", () => {
 	});
 });
 
-test("a meter that counts some calls only is gated and charged by those", () => {
-	const rows = METERS as unknown as Record<MeterId, { counts?: (call: { tool: string }) => boolean }>;
-	rows.toolCalls.counts = ({ tool }) => tool === "write";
-	try {
-		const [bash, write] = ["bash", "write"].map((tool) => ({ tool, input: {} }));
-		assert.deepEqual([concerns("toolCalls", "call", bash), concerns("toolCalls", "call", write)], [false, true]);
-		const run = new Driver({ toolCalls: 1, attended: true }).prompt();
-		run.request();
-		assert.deepEqual([...run.call(bash), ...run.call(write), ...run.call(bash)], ["admit", "admit", "admit"]);
-		assert.equal(run.used("toolCalls"), 1);
-		assert.deepEqual(run.call(write), [asks("toolCalls"), "wait"]);
-		run.set("toolCalls", 0);
-		run.answer("yes");
-		assert.deepEqual(run.call(bash), ["admit"]);
-		assert.deepEqual(run.call(write), ["admit"], "another call does not use the yes up");
-	} finally {
-		delete rows.toolCalls.counts;
-	}
-});
-
 test("every row has words of its own, and samples that people can type", () => {
 	for (const field of ["title", "label", "word"] as const) {
 		assert.equal(new Set(METER_IDS.map((id) => kindOf(id)[field])).size, METER_IDS.length, field);
@@ -229,11 +206,11 @@ test("every row has words of its own, and samples that people can type", () => {
 	});
 	assert.deepEqual(rows, [
 		...["Turn limit, Turns, 25, 50, +10", "Tool limit, Tools, 200, +10", "Cost limit, Cost, 2.50, +1"],
-		...["Limit of tokens, Tokens, 500k, +100k", "Time limit, Time, 30m, +10m", "Repeat limit, Repeats, 5, +5"],
+		...["Token limit, Tokens, 500k, +100k", "Time limit, Time, 30m, +10m", "Repeat limit, Repeats, 5, +5"],
 		...["Session", "Tree", "Day", "Week", "Month", "Budget"].flatMap((whose) => [
 			`${whose} turn limit, ${whose} turns, 25, 50, +10`,
 			`${whose} cost limit, ${whose} cost, 2.50, +1`,
-			`${whose} limit of tokens, ${whose} tokens, 500k, +100k`,
+			`${whose} token limit, ${whose} tokens, 500k, +100k`,
 		]),
 	]);
 });
@@ -285,14 +262,6 @@ describe("programs read dollars where the core counts millionths", () => {
 		const boundless = { ...sum(), kind: "wrapped_up", meter: "cost", limit: "unlimited" } as const;
 		assert.deepEqual(publish(boundless), boundless);
 	});
-});
-
-test("a meter that counts some calls is checked wherever no call is asked about", (t) => {
-	const row = METERS.turns as { counts?: (call: Call) => boolean };
-	row.counts = ({ tool }) => tool === "write";
-	t.after(() => delete row.counts);
-	assert.equal(concerns("turns", "turn", undefined), true);
-	assert.equal(concerns("turns", "turn", { tool: "bash", input: {} }), false);
 });
 
 test("a breaker is no member's unless it is said", () => {

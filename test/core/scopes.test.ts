@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isShared, kindOf, METER_IDS, type MeterId, scopeOf } from "../../src/core/meters.ts";
+import { isShared, kindOf, LEDGER_MOST, METER_IDS, type MeterId, scopeOf } from "../../src/core/meters.ts";
 import { line } from "../../src/core/outcome.ts";
 import { type Scope, SCOPES as ROWS, WIDER_SCOPES } from "../../src/core/scopes.ts";
-import { MOST } from "../../src/ledger/port.ts";
 import { ABORT, asks, Driver, type Said } from "./driver.ts";
 
 const SCOPES: readonly Scope[] = ["round", "session", "tree", "day", "week", "month", "fleet"];
@@ -32,11 +31,11 @@ test("a limit or a grant of what this machine shares is at most what its ledger 
 		const { read } = kindOf(id).unit;
 		assert.deepEqual(
 			[read(huge), read(3), read("x")],
-			[scopeOf(id).countedIn === "machine" ? MOST : huge, 3, undefined],
+			[scopeOf(id).countedIn === "machine" ? LEDGER_MOST : huge, 3, undefined],
 			id,
 		);
 	}
-	assert.equal(kindOf("dayCost").unit.read("$999999999"), MOST);
+	assert.equal(kindOf("dayCost").unit.read("$999999999"), LEDGER_MOST);
 });
 
 describe("what a session or a period may spend", () => {

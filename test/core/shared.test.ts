@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decide } from "../../src/core/breaker.ts";
 import { isEndAwaited } from "../../src/core/gate.ts";
-import { read } from "../../src/core/limit.ts";
+import { readMeter } from "../../src/core/limit.ts";
 import { isShared, kindOf, METER_IDS, type MeterId, SHARED } from "../../src/core/meters.ts";
 import { ABORT, advises, asks, CLOSE, Driver, EVENTS, type Given, RESUME, sum, SYNTHESIZE } from "./driver.ts";
 
@@ -108,8 +108,8 @@ describe("the ledger", () => {
 		const run = limited({ dayTurns: 5, treeTurns: 9 });
 		run.turns(1);
 		run.send({ type: "balanced", balances: { dayTurns: { used: 4, cap: 7 }, treeTurns: { used: 2, cap: 3 } } });
-		assert.deepEqual(read(run.state.meters.dayTurns), { used: 4, limit: 7, remaining: 3, policy: "abort" });
-		assert.equal(read(run.state.meters.treeTurns).limit, 3, "the tree's own limit is lower than ours");
+		assert.deepEqual(readMeter(run.state.meters.dayTurns), { used: 4, limit: 7, remaining: 3, policy: "abort" });
+		assert.equal(readMeter(run.state.meters.treeTurns).limit, 3, "the tree's own limit is lower than ours");
 	});
 
 	test("says nothing of what is not limited, or only partly told", () => {
@@ -278,7 +278,7 @@ describe("a member", () => {
 		const run = limited({ turns: 1, sessionTurns: 9, attended: true, isMember: true });
 		assert.deepEqual(run.turns(1), [asks("turns")]);
 		run.raise("turns", 1);
-		assert.equal(read(run.state.meters.turns).limit, 2);
+		assert.equal(readMeter(run.state.meters.turns).limit, 2);
 	});
 
 	test("is not asked whether to go on without the ledger: it stops", () => {
@@ -379,7 +379,7 @@ describe("+n", () => {
 		const run = limited({ dayTurns: 1 });
 		run.raise("dayTurns", 2);
 		assert.deepEqual(run.ledger.log, ["raise dayTurns by 2"]);
-		assert.equal(read(run.state.meters.dayTurns).limit, 3);
+		assert.equal(readMeter(run.state.meters.dayTurns).limit, 3);
 		run.turns(3);
 		assert.deepEqual(run.request(), ["abort"]);
 	});
@@ -387,9 +387,9 @@ describe("+n", () => {
 	test("on a tree between runs is promised to the next run", () => {
 		const run = limited({ treeTurns: 1 });
 		run.raise("treeTurns", 2);
-		assert.deepEqual([run.ledger.log, read(run.state.meters.treeTurns).limit], [[], 1]);
+		assert.deepEqual([run.ledger.log, readMeter(run.state.meters.treeTurns).limit], [[], 1]);
 		run.turns(3);
-		assert.equal(read(run.state.meters.treeTurns).limit, 3);
+		assert.equal(readMeter(run.state.meters.treeTurns).limit, 3);
 		assert.deepEqual(run.request(), ["abort"]);
 		assert.ok(!run.ledger.log.some((word) => word.startsWith("raise")), "the tree begins with it");
 	});

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { kindOf, METER_IDS, type PerMeter } from "../../src/core/meters.ts";
-import { isBroken, limitActed, line, type Outcome, spentText, stoppedByLimit } from "../../src/core/outcome.ts";
+import {
+	isBroken,
+	limitActed,
+	line,
+	type Outcome,
+	OUTCOME_ENTRY,
+	spentText,
+	stoppedByLimit,
+} from "../../src/core/outcome.ts";
 import type { Scope } from "../../src/core/scopes.ts";
-import { clip, quote, safe } from "../../src/core/text.ts";
+import { clip, quote, safe, wrap } from "../../src/core/text.ts";
 import {
 	finalPass,
 	isOfFinalPass,
@@ -15,6 +23,13 @@ import {
 	wrapUp,
 } from "../../src/core/to-model.ts";
 import { Driver, EVENTS, GATES, sum } from "./driver.ts";
+
+test("words go into lines that fit, as far to the right as the text begins; a longer word has a line of its own", () => {
+	assert.deepEqual(wrap("one two three four", 7), ["one two", "three", "four"]);
+	assert.deepEqual(wrap("  one two three", 9), ["  one two", "  three"]);
+	assert.deepEqual(wrap("a considerable b", 5), ["a", "considerable", "b"]);
+	assert.deepEqual([wrap("", 5), wrap("  ", 5)], [[""], ["  "]]);
+});
 
 describe("text from outside", () => {
 	test("stays on one line and short, and no control character passes", () => {
@@ -155,6 +170,10 @@ Do not call the task complete because the budget ran out.`,
 });
 
 describe("how a run ended", () => {
+	test("is stored in a session under the name that other versions and programs look for", () => {
+		assert.equal(OUTCOME_ENTRY, "turn-limit-outcome");
+	});
+
 	const spent = sum({ turns: 5, toolCalls: 1, cost: 250_000 });
 	const trip = { meter: "turns", limit: 5 } as const;
 	const failed = { kind: "failed", by: "provider", message: "overloaded" } as const;

@@ -7,11 +7,13 @@ import { line as lineOf } from "../../src/core/outcome.ts";
 import { finalPass, wrapUp } from "../../src/core/to-model.ts";
 import { Driver, sum } from "../core/driver.ts";
 import { kindOf, METER_IDS, type MeterId, RUN_METER_IDS } from "../../src/core/meters.ts";
-import { mistakeIn, read as readCommand } from "../../src/hosts/pi/command/grammar.ts";
+import { mistakeIn, parseCommand as readCommand } from "../../src/hosts/pi/command/grammar.ts";
 import { turnLimit } from "../../src/index.ts";
 import { questionAbout } from "../../src/loop/question.ts";
-import { OUTCOME_ENTRY, OUTCOME_EVENT } from "../../src/hosts/pi/outcome/report.ts";
+import { OUTCOME_ENTRY } from "../../src/core/outcome.ts";
+import { OUTCOME_EVENT } from "../../src/hosts/pi/outcome/report.ts";
 import { pages as apiPages } from "../../scripts/api.ts";
+import { png } from "../../scripts/png.ts";
 import { docs, framesOf, textIn } from "./picture.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
 
@@ -24,8 +26,10 @@ const manifest = JSON.parse(read("package.json")) as { version: string; scripts:
 
 const texts = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", ...pages.map((page) => `docs/${page}`)];
 
+type Row = Record<string, string>;
+
 /** The rows of all tables: what stands below each heading. */
-function records(text: string): Record<string, string>[] {
+function records(text: string): Row[] {
 	const cells = (line: string): string[] =>
 		line
 			.split("|")
@@ -55,9 +59,20 @@ for (const file of texts) {
 test("what stands in a code block fits the width of a page", () => {
 	for (const file of texts) {
 		const lines = [...read(file).matchAll(/^```\w*\n([^]*?)^```$/gm)].flatMap(([, code = ""]) => code.split("\n"));
-		for (const line of lines) assert.ok(line.length <= 110, `${file}: ${line}`);
+		for (const line of lines) assert.ok(line.length <= 94, `${file}: ${line}`);
 	}
 });
+
+for (const file of [...texts, "CHANGELOG.md"]) {
+	test(`no table of ${file} has a row of more than 100 columns, or no heading`, () => {
+		const rows = read(file).match(/^\|.*$/gm) ?? [];
+		assert.deepEqual(
+			rows.filter((row) => row.length > 100),
+			[],
+		);
+		assert.doesNotMatch(read(file), /^\n\|[-|]+\n/m);
+	});
+}
 
 /** The names by which a link finds the headings of a page. */
 function places(text: string): string[] {
@@ -120,6 +135,11 @@ for (const file of ["README.md", "CONTRIBUTING.md", "AGENTS.md"]) {
 	});
 }
 
+test("the README defines a turn as the glossary does", () => {
+	const defined = /^## turn\n\n(.*?\.)/m.exec(read("docs/glossary.md"))?.[1] ?? "";
+	assert.ok(readme.includes(`** is ${defined.charAt(0).toLowerCase()}${defined.slice(1)}`), defined);
+});
+
 test("the README names the two commands of a clone", () => {
 	for (const command of ["npm start", "npm test"]) assert.ok(readme.includes(`\`${command}\``), command);
 });
@@ -133,8 +153,10 @@ test("every path that CONTRIBUTING names is there", () => {
 });
 
 describe("the settings tables of the manual", () => {
-	const rows = records(read("docs/settings.md")).filter((row) => "File" in row);
-	const keys = rows.map(({ File }) => File?.replaceAll("`", "") as Key);
+	const tables = records(read("docs/settings.md")).filter((row) => "File" in row);
+	const keys = [...new Set(tables.map(({ File }) => File?.replaceAll("`", "") as Key))];
+	/** A setting's row: what its tables say together. */
+	const rows = keys.map((key) => Object.assign({}, ...tables.filter(({ File }) => File === `\`${key}\``)) as Row);
 
 	test("have every setting and no other", () => {
 		const others = KEYS.filter((key) => !key.startsWith("budget."));
@@ -169,7 +191,7 @@ describe("the settings tables of the manual", () => {
 });
 
 test("the manual names the options that the library knows", () => {
-	const named = /^Options: (.*?)\. A wrong one/m.exec(read("docs/embedding.md"))?.[1] ?? "";
+	const named = /^## Options\n(.*?)^A limit is/ms.exec(read("docs/embedding.md"))?.[1] ?? "";
 	const names = [...named.matchAll(/`([a-z]\w+)`/gi)].map(([, name = ""]) => name);
 	const known = /Known options: (.*)\.$/.exec(message(() => turnLimit({ turn: 1 } as object)))?.[1]?.split(", ") ?? [];
 	assert.deepEqual(names.sort(), known.sort());
@@ -207,6 +229,20 @@ test("what the manual quotes is what is said", () => {
 	assert.ok(edges.includes(`After ${FINAL_TURNS} turns without an answer`));
 });
 
+/** How much two colours differ, from 1 to 21, as the guidelines for accessible web pages define it. */
+function contrast(...colours: [string, string]): number {
+	const [low = 0, high = 0] = colours
+		.map((hex) => {
+			const parts = [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16) / 255);
+			const [red = 0, green = 0, blue = 0] = parts.map((part) =>
+				part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
+			);
+			return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+		})
+		.sort((a, b) => a - b);
+	return (high + 0.05) / (low + 0.05);
+}
+
 describe("the pictures", () => {
 	const names = readdirSync(docs).flatMap((file) => /^(.*)\.svg$/.exec(file)?.[1] ?? []);
 	const run = new Driver({ turns: 4, attended: true }).prompt();
@@ -236,6 +272,27 @@ describe("the pictures", () => {
 		});
 	}
 
+	test("no text is hard to read, in light and in dark", () => {
+		for (const name of names) {
+			const svg = read(`docs/${name}.svg`);
+			const [dark, light] = svg
+				.split("@media (prefers-color-scheme:light)")
+				.map(
+					(css) => new Map([...css.matchAll(/^\.(\w+)\{fill:(#\w+)/gm)].map(([, key = "", hex = ""]) => [key, hex])),
+				);
+			const plain = [...svg.matchAll(/<g id="\w+">(<text.*)<\/g>/g)].map(([, row = ""]) => row);
+			const inks = new Set(plain.flatMap((row) => [...row.matchAll(/class="(c\d+)/g)].map(([, ink = ""]) => ink)));
+			for (const ink of inks)
+				for (const mode of [dark, light])
+					assert.ok(contrast(mode?.get(ink) ?? "", mode?.get("paper") ?? "") > 3.5, `${name}: ${mode?.get(ink)}`);
+		}
+	});
+
+	test("the picture for pi's gallery is that of the question, in pixels", async () => {
+		const pixels = readFileSync(join(root, ".github/gallery.png"));
+		assert.ok(pixels.equals(await png(read("docs/question.svg"))), "npm run pictures question makes it again");
+	});
+
 	test("show what is said today", () => {
 		const flat = (text: string): string => text.replaceAll(/\s+/g, " ");
 		const shows = (name: string, words: string): void =>
@@ -245,6 +302,8 @@ describe("the pictures", () => {
 		assert.match(textIn("yes"), /Turns: 1\/4/);
 		shows("no", stopped);
 		assert.match(textIn("widget"), /Turns: 3\/25 · Tools: \d\/200/);
+		assert.match(textIn("question"), /^\s*Turns: 4\/4/);
+		assert.match(textIn("suggestion"), /^\s*Suggestion\n/);
 		assert.ok(textIn("advice").endsWith(textIn("suggestion")));
 		shows("wrapped-up", finalPass({ meter: "turns", limit: 4 }));
 		shows("wrap-up", wrapUp("turns", 2));
@@ -253,16 +312,16 @@ describe("the pictures", () => {
 		assert.match(textIn("headless"), /pi-turn-limit: stopped at the limit of 4 turns \(PI_MAX_TURNS\)[^]*53\s*$/);
 	});
 
-	test("the film counts, asks, goes on after a yes, asks again and stops after a no, over and over", () => {
+	test("the film begins with the question, goes on after a yes, asks again, stops after a no, and counts anew", () => {
 		const frames = framesOf("demo");
 		let seen = -1;
-		const counting = ["Turns: 1/4", "Turns: 2/4", "Turns: 3/4", "Turns: 4/4", asks, "→ Continue (4 more turns)"];
-		for (const words of [...counting, ...counting, "→ Stop", stopped]) {
+		const counting = ["Turns: 1/4", "Turns: 2/4", "Turns: 3/4", "Turns: 4/4"];
+		const question = "→ Continue (4 more turns)";
+		assert.ok(frames[0]?.includes(asks));
+		for (const words of [question, ...counting, asks, question, "→ Stop", stopped, ...counting]) {
 			seen = frames.findIndex((frame, i) => i > seen && frame.includes(words));
 			assert.notEqual(seen, -1, words);
 		}
-		assert.match(frames[0] ?? "", /Turn limit set to 4\.[^]*Turns: 1\/4/);
-		assert.equal(seen, frames.length - 1);
 		for (const frame of frames) if (frame.includes(asks)) assert.ok(frame.includes(stops), stops);
 		const svg = read("docs/demo.svg");
 		assert.match(svg, /animation:film [\d.]+s step-end infinite/);

@@ -118,7 +118,7 @@ for (const [where, script, expected] of [
 		steps.join(""),
 		[
 			["All of it.\n", 0],
-			["::warning::The agent finished after the wrap-up; its report may be partial.", half, 0],
+			["::warning::The agent was told to wrap up; its report may be partial.", half, 0],
 			["::error::A limit stopped the agent; its report is partial or empty.", half, 1],
 			["::error::A limit stopped the agent; its report is partial or empty.", "", 1],
 			["::error::The agent failed, or was not started.", "", 1],

@@ -30,3 +30,21 @@ test("no module of the source imports itself by way of others, not even its type
 	assert.ok(imports.size > 20);
 	for (const file of imports.keys()) assert.equal(circle(file)?.join(" → "), undefined);
 });
+
+/** The modules that declare an export, by its name. */
+const declared = new Map<string, string[]>();
+for (const file of files) {
+	const text = readFileSync(join(src, file), "utf8");
+	const found = text.matchAll(/^export (?:async )?(?:const|let|function|class|interface|type|enum) (\w+)/gm);
+	for (const name of new Set([...found].map(([, name = ""]) => name)))
+		declared.set(name, [...(declared.get(name) ?? []), file]);
+}
+
+test("no two modules of the source declare exports of the same name", () => {
+	assert.ok(declared.size > 300);
+	const twice = [...declared].filter(([, places]) => places.length > 1);
+	assert.deepEqual(
+		twice.map(([name, places]) => `${name}: ${places.join(", ")}`),
+		[],
+	);
+});

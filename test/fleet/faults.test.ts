@@ -5,8 +5,8 @@ import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { openPostgres } from "../../src/ledger/postgres/ledger.ts";
 import { defer } from "../harness/wait.ts";
-import { Ledgers } from "../../src/ledger/combined.ts";
-import { memory } from "../../src/ledger/memory.ts";
+import { CombinedLedger } from "../../src/ledger/combined.ts";
+import { memory } from "../../src/ledger/memory/ledger.ts";
 import { balance, fault, fleet, MINUTE, tree } from "../ledger/world.ts";
 import { database, type Database } from "./database.ts";
 import { said } from "./said.ts";
@@ -330,7 +330,7 @@ test("nobody hears of a release that fails because the server is gone", async (t
 	process.on("unhandledRejection", note);
 	t.after(() => process.off("unhandledRejection", note));
 	const home = memory()();
-	const both = new Ledgers(
+	const both = new CombinedLedger(
 		() => Promise.resolve(home),
 		() => Promise.resolve(ledger),
 		new Map(),

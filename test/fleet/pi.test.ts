@@ -163,9 +163,13 @@ for (const [what, budget, said] of [
 	[
 		"without an account",
 		{ maxTurns: 3 },
-		/budget\.account in turn-limit\.json: expected a name there or in .*, got nothing/,
+		/budget\.account in \S+\/turn-limit\.json: expected a name there or in .*, got nothing/,
 	],
-	["with a wrong cap", { account: "a", maxTurns: "many" }, /budget\.maxTurns in turn-limit\.json: expected a whole/],
+	[
+		"with a wrong cap",
+		{ account: "a", maxTurns: "many" },
+		/budget\.maxTurns in \S+\/turn-limit\.json: expected a whole/,
+	],
 	["where nothing listens", { account: "a", maxTurns: 3 }, /The budget at 127\.0\.0\.1\/none cannot be reached/],
 ] as [string, object, RegExp][]) {
 	test(`a budget ${what} stops the run before its first request, and says why`, async (t) => {
@@ -183,7 +187,7 @@ test("a budget in a file with a mistake stops the run before its first request, 
 	const pi = await machine(t, { model: endless(), agentFiles: { "turn-limit.json": file } });
 	const { code, stderr } = await pi.print("go");
 	assert.deepEqual([code, pi.model.requests.length], [1, 0]);
-	assert.match(stderr, /budget in turn-limit\.json: expected an object, got a file that cannot be read\./);
+	assert.match(stderr, /budget in \S+\/turn-limit\.json: expected an object, got a file that cannot be read\./);
 	assert.doesNotMatch(stderr, /postgres/);
 });
 

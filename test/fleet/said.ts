@@ -1,7 +1,7 @@
 /** What a fault says, and what it must not say. */
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { type Fault, LedgerError } from "../../src/ledger/port.ts";
+import { type Fault, LedgerError } from "../../src/ledger/faults.ts";
 import type { Database } from "./database.ts";
 
 /** An error of that kind whose message matches, and that shows neither user nor password however it is printed. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { analyse, percentile, type WhatIf } from "../../src/history/analysis.ts";
-import type { Run } from "../../src/history/run.ts";
+import type { PastRun } from "../../src/history/run.ts";
 import { run, runs } from "./runs.ts";
 
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
@@ -58,7 +58,7 @@ test("the histogram holds every prompt once, at the edges too", () => {
 });
 
 describe("a suggestion", () => {
-	const of = (all: readonly Run[]): unknown => analyse(all).suggestion;
+	const of = (all: readonly PastRun[]): unknown => analyse(all).suggestion;
 
 	test("needs 40 prompts, and for cost 40 priced ones", () => {
 		assert.equal(of(runs(39)), null);
@@ -89,7 +89,7 @@ describe("a suggestion", () => {
 });
 
 describe("what a limit would have done", () => {
-	const row = (all: readonly Run[], limits: Parameters<typeof analyse>[1]): WhatIf | undefined =>
+	const row = (all: readonly PastRun[], limits: Parameters<typeof analyse>[1]): WhatIf | undefined =>
 		analyse(all, limits).whatIf.find(({ is }) => is === "present");
 
 	test("25 asks before turn 26 and not about a run that finishes on turn 25", () => {

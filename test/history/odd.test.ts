@@ -32,7 +32,7 @@ test("whatever stands in a session, the advice is text that fits and holds no es
 		for (const { at, by } of edits) {
 			const all = places(story.entries);
 			const [holder, name] = all[at % all.length] ?? [{}, ""];
-			Object.assign(holder, { [name]: by });
+			Object.assign(holder, { [name]: structuredClone(by) });
 		}
 		const sessionDir = folder(t, { "a.jsonl": story.lines() });
 		const { sample, ...figures } = await advise({ sessionDir });

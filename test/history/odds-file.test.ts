@@ -18,7 +18,7 @@ import { ODDS_FILE, storeOdds } from "../../src/history/odds-file.ts";
 import { isStale, keepOdds, loadOdds } from "../../src/history/odds-index.ts";
 import { type Odds, oddsLine, readOdds, writeOdds } from "../../src/history/odds.ts";
 import { startOddsWorker } from "../../src/history/odds-start.ts";
-import type { Scope } from "../harness/wait.ts";
+import { defer, type Scope } from "../harness/wait.ts";
 import { write } from "../harness/folders.ts";
 import { personsSessions } from "./person.ts";
 import { example, run, runs } from "./runs.ts";
@@ -102,7 +102,28 @@ describe("the file of the table", () => {
 			utimesSync(path, new Date(ms), new Date(ms));
 			return isStale(agentDir, 10 * day);
 		};
-		assert.deepEqual([at(10 * day), at(9 * day), at(9 * day - 1000), at(11 * day + 1000)], [false, false, true, true]);
+		assert.deepEqual([at(10 * day), at(9 * day), at(9 * day - 1000)], [false, false, true]);
+		assert.deepEqual([at(10 * day + 1000), at(11 * day + 1000), at(-day), at(2 ** 44)], [true, true, true, true]);
+	});
+
+	test("has the time of this machine's clock, whatever the clock of the disk says", (t) => {
+		const { agentDir } = agent(t);
+		const now = Date.now() - 3_600_000;
+		t.mock.timers.enable({ apis: ["Date"], now });
+		storeOdds(agentDir, odds());
+		assert.equal(isStale(agentDir, now), false);
+	});
+
+	test("is damaged if it belongs to somebody else", (t) => {
+		const { agentDir } = agent(t);
+		storeOdds(agentDir, odds());
+		const { getuid } = process;
+		defer(t, () => Object.assign(process, { getuid }));
+		const { uid } = statSync(agentDir);
+		Object.assign(process, { getuid: () => uid + 1 });
+		assert.equal(loadOdds(agentDir), "damaged");
+		Object.assign(process, { getuid: undefined });
+		assert.deepEqual(loadOdds(agentDir), odds(), "where users have no numbers");
 	});
 
 	test("is replaced as a whole, also where a link or a damaged file stood; what cannot be written leaves nothing behind", (t) => {

@@ -2,18 +2,21 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { analyse } from "../../src/history/analysis.ts";
 import { doneLine, type Odds, oddsLine } from "../../src/history/odds-index.ts";
-import type { Run } from "../../src/history/run.ts";
+import type { PastRun } from "../../src/history/run.ts";
 import { run, runs } from "./runs.ts";
 
-const oddsOf = (all: readonly Run[]): Odds => analyse(all).odds;
+const oddsOf = (all: readonly PastRun[]): Odds => analyse(all).odds;
 
 /** As many runs of each number of turns, that did not finish if it is negative. */
-const each = (n: number, ...turns: number[]): Run[] =>
+const each = (n: number, ...turns: number[]): PastRun[] =>
 	turns.flatMap((count) => Array.from({ length: n }, () => run(Math.abs(count), {}, { finished: count > 0 })));
 
 describe("the line at the question", () => {
-	const line = (all: readonly Run[], used = 3, meter: Parameters<typeof oddsLine>[1] = "turns"): string | undefined =>
-		oddsLine(oddsOf(all), meter, used)[0];
+	const line = (
+		all: readonly PastRun[],
+		used = 3,
+		meter: Parameters<typeof oddsLine>[1] = "turns",
+	): string | undefined => oddsLine(oddsOf(all), meter, used)[0];
 
 	test("says how many came this far, how many of them finished, and what half of these still took", () => {
 		const all = each(5, 2, 3, 4, 6, -7, 12);
@@ -42,6 +45,16 @@ describe("the line at the question", () => {
 	test("does not count a prompt that ended on this very turn, as a limit would not have asked about it", () => {
 		assert.equal(line(each(10, 3)), undefined);
 		assert.match(line([...each(10, 3), ...each(10, 4)]) ?? "", /^Of your 10 prompts /);
+	});
+
+	test("counts a prompt that a limit stopped at this very point: it was asked about, and did not finish", () => {
+		const stopped = Array.from({ length: 5 }, () => run(3, {}, { finished: false, refused: true }));
+		const said = line([...each(10, 5), ...stopped]) ?? "";
+		assert.match(said, /^Of your 15 prompts that came this far, 10 finished by themselves, half of them within 2 /);
+		assert.match(line([...each(10, 5), ...stopped], 4) ?? "", /^Of your 10 prompts /);
+		for (const [meter, used] of [["cost", 30_000] as const, ["time", 20_000] as const])
+			assert.match(line([...each(10, 5, 1), ...stopped], used, meter) ?? "", /^Of your 15 prompts /, meter);
+		assert.match(line([...each(10, 5), ...stopped], 3, "toolCalls") ?? "", /^Of your 10 prompts /);
 	});
 
 	test("names no price if most of those that finished have none", () => {

@@ -597,7 +597,7 @@ describe("sessions of subagents are counted apart", () => {
 			return { "parent.jsonl": story.result().answer().lines(), ...Object.fromEntries(files) };
 		});
 		assert.deepEqual([prompts, odds.prompts, spent.cost], [1, 1, 0.02]);
-		assert.deepEqual(subagents, { sessions: 2, turns: 4, cost: 0.04 });
+		assert.deepEqual(subagents, { sessions: 2, turns: 4, cost: 0.04, reported: 0 });
 	});
 
 	test("where they lie deeper than pi puts any, or in a folder named after a session", async (t) => {
@@ -630,11 +630,92 @@ describe("sessions of subagents are counted apart", () => {
 
 	test("and those whose parent is gone", async (t) => {
 		const { prompts, subagents } = await readAt(t, (directory) => ({ "a.jsonl": child(START, directory).lines() }));
-		assert.deepEqual([prompts, subagents], [0, { sessions: 1, turns: 2, cost: 0.02 }]);
+		assert.deepEqual([prompts, subagents], [0, { sessions: 1, turns: 2, cost: 0.02, reported: 0 }]);
 		assert.match(
 			render(await readAt(t, (directory) => ({ "a.jsonl": child(START, directory).lines() })), { width: 80 }),
 			/^Counted apart: 1 session of subagents, \$0\.02\.$/m,
 		);
+	});
+
+	describe("where a tool reports what they spent to the prompt that started them", () => {
+		const usage = (total: number): object => ({ usage: { input: 0, output: 0, cacheWrite: 0, cost: { total } } });
+		/** Delegates for 12 cents, waits for five minutes, and is told this cost. */
+		const reporting = (total: number, name = "parent", options = {}): { story: Story; at: number } => {
+			const story = new Story(name, options).prompt(`${name} delegates`).answer({ calls: 1, cost: 0.06 });
+			const at = story.clock + 100;
+			story.clock += 300_000;
+			story.result(usage(total)).answer({ cost: 0.06 });
+			return { story, at };
+		};
+		const spending = (cost: number, at: number, options = {}): string[] =>
+			new Story("child", { at, ...options }).prompt("the task").answer({ cost }).lines();
+		const costs = ({ spent, subagents: { sessions, cost, reported } }: Advice): number[] => [
+			...[spent.cost + spent.besides, sessions],
+			...[cost, reported],
+		];
+
+		test("the advice says how much of their cost is the prompts' too", async (t) => {
+			const { story, at } = reporting(1.2);
+			for (const name of ["child.jsonl", "parent/child.jsonl", "--p--/parent/run-1/child.jsonl"]) {
+				const isBeside = !name.includes("/");
+				const advice = await readAt(t, (directory) => ({
+					[name.startsWith("--p--") ? "--p--/parent.jsonl" : "parent.jsonl"]: story.lines(),
+					[name]: spending(1.2, at, isBeside ? { parent: join(directory, "parent.jsonl") } : {}),
+				}));
+				assert.deepEqual(costs(advice), [1.32, 1, 1.2, 1.2], name);
+				assert.match(
+					render(advice, { width: 500 }).replaceAll(/\s+/g, " "),
+					/\$1\.32 in all\. Counted apart: 1 session of subagents, \$1\.20\. Of that, \$1\.20 is in the cost above too, because tools reported it\./,
+				);
+			}
+		});
+
+		test("only so much as was reported, and as they spent", async (t) => {
+			const reported = async (report: number, spent: number): Promise<number[]> => {
+				const { story, at } = reporting(report);
+				const files = { "parent.jsonl": story.lines(), "parent/child.jsonl": spending(spent, at) };
+				return costs(await readAt(t, () => files)).slice(2);
+			};
+			assert.deepEqual(await reported(0.5, 1.2), [1.2, 0.5]);
+			assert.deepEqual(await reported(1.2, 0.5), [0.5, 0.5]);
+			assert.deepEqual(await reported(0, 0.5), [0.5, 0]);
+		});
+
+		test("none of those that another project, another session or another prompt has started", async (t) => {
+			const { story, at } = reporting(1.2);
+			const beside = async (name: string, lines: (directory: string) => string[]): Promise<void> => {
+				const advice = await readAt(t, (directory) => ({
+					"--p--/parent.jsonl": story.lines(),
+					"--q--/other.jsonl": new Story("other").prompt("other").turns(200, { cost: 0 }).lines(),
+					[name]: lines(directory),
+				}));
+				assert.deepEqual(costs(advice), [1.32, 1, 1.2, 0], name);
+			};
+			await beside("--q--/x/child.jsonl", () => spending(1.2, at));
+			await beside("--p--/child.jsonl", (directory) =>
+				spending(1.2, at, { parent: join(directory, "--q--/other.jsonl") }),
+			);
+			await beside("--p--/parent/child.jsonl", () => spending(1.2, START));
+			await beside("--p--/parent/child.jsonl", () => spending(1.2, story.clock + 1));
+		});
+
+		test("those of a parent that was moved, by the folder of its project", async (t) => {
+			const { story, at } = reporting(1.2);
+			const child = spending(1.2, at, { parent: "/elsewhere/parent.jsonl" });
+			const advice = await readAt(t, () => ({ "--p--/parent.jsonl": story.lines(), "--p--/child.jsonl": child }));
+			assert.deepEqual(costs(advice), [1.32, 1, 1.2, 1.2]);
+		});
+
+		test("a subagent that was told the cost of its own subagent has it once", async (t) => {
+			const root = reporting(1.32);
+			const child = reporting(1.2, "child", { at: root.at });
+			const advice = await readAt(t, () => ({
+				"parent.jsonl": root.story.lines(),
+				"parent/child.jsonl": child.story.lines(),
+				"parent/grandchild.jsonl": spending(1.2, child.at),
+			}));
+			assert.deepEqual(costs(advice), [1.44, 2, 1.32, 1.32]);
+		});
 	});
 
 	test("a link to a folder is followed once, and a circle of links is none", async (t) => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { advise, type Advice, type Limits, type Meter, type OddsRow } from "../../src/history/index.ts";
+import { advise, type Advice, type Limits, type HistoryMeter, type OddsRow } from "../../src/history/index.ts";
 import type { Scope } from "../harness/wait.ts";
 import { check } from "../spec/check.ts";
 import { odds, reference } from "./reference.ts";
@@ -107,8 +107,8 @@ function filesOf(sessions: readonly Session[]): Record<string, string[]> {
 }
 
 /** The figures of the advice that the reference gives, too. */
-function compared(advice: Advice, values: Record<Meter, number[]>, limits: Limits): object {
-	for (const [meter, all] of Object.entries(values) as [Meter, number[]][]) {
+function compared(advice: Advice, values: Record<HistoryMeter, number[]>, limits: Limits): object {
+	for (const [meter, all] of Object.entries(values) as [HistoryMeter, number[]][]) {
 		const some = meter === "cost" ? all.filter((cost) => cost > 0) : all;
 		assert.deepEqual(advice.meters[meter], naive(some), meter);
 	}
@@ -122,7 +122,7 @@ function compared(advice: Advice, values: Record<Meter, number[]>, limits: Limit
 		asked: Object.keys(limits).map((id) => {
 			const row = advice.whatIf.find(({ meter, is }) => meter === id && is === "present");
 			const { asked = 0, finished = 0, beyond } = row ?? {};
-			return { meter: id, limit: limits[id as Meter], asked, finished, beyond: beyond?.cost ?? 0 };
+			return { meter: id, limit: limits[id as HistoryMeter], asked, finished, beyond: beyond?.cost ?? 0 };
 		}),
 	};
 }
@@ -142,10 +142,10 @@ async function agree(t: Scope, sessions: readonly Session[], limits: Limits): Pr
 	const texts = Object.keys(files)
 		.sort()
 		.map((name) => readFileSync(join(sessionDir, name), "utf8"));
-	const expected = reference(texts, limits) as { values: Record<Meter, number[]> };
+	const expected = reference(texts, limits) as { values: Record<HistoryMeter, number[]> };
 	const advice = await advise({ sessionDir, limits });
 	assert.deepEqual(compared(advice, expected.values, limits), expected);
-	for (const [meter, rows] of Object.entries(advice.odds.rows) as [Meter, OddsRow[]][]) {
+	for (const [meter, rows] of Object.entries(advice.odds.rows) as [HistoryMeter, OddsRow[]][]) {
 		for (const row of rows) assert.deepEqual(row, odds(texts, meter, row.at), meter);
 	}
 }

@@ -3,7 +3,7 @@
  * entry is answered by walking up to the root.
  */
 import type { FileEntry } from "@earendil-works/pi-coding-agent";
-import type { Limits, Meter } from "../../src/history/index.ts";
+import type { Limits, HistoryMeter } from "../../src/history/index.ts";
 import { migrateSessionEntries, parseSessionEntries } from "../harness/pi.ts";
 
 interface Part {
@@ -44,8 +44,10 @@ interface Prompt {
 	entries: Entry[];
 	attended: boolean | undefined;
 	/** By turn, the first being what came before it. */
-	steps: Record<Meter, number>[];
+	steps: Record<HistoryMeter, number>[];
 	finished: boolean;
+	/** A limit ended it before another request, and no answer came. */
+	refused: boolean;
 }
 
 /** Kinds of runs that a limit ended, whatever their last message is. */
@@ -135,15 +137,19 @@ function promptsOf(text: string): Prompt[] {
 			entries: own,
 			attended: declared(own) ?? (isPerson ? true : isScript ? false : undefined),
 			steps: stepsOf(own),
-			finished: last === "stop" || last === "length",
+			finished: isAnswer(last),
+			refused:
+				ends.at(-1)?.data !== undefined && !isAnswer(ends.findLast(({ message }) => message)?.message?.stopReason),
 		};
 	});
 }
 
+const isAnswer = (stopReason: string | undefined): boolean => stopReason === "stop" || stopReason === "length";
+
 /** Rounded as in what is compared. */
 const round = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-const sum = (steps: Prompt["steps"], meter: Meter): number =>
+const sum = (steps: Prompt["steps"], meter: HistoryMeter): number =>
 	round(steps.reduce((all, step) => all + step[meter], 0) / (meter === "time" ? 1000 : 1));
 
 /** The figures that both sides can give, from the texts of all files in the order of their names. */
@@ -154,7 +160,7 @@ export function reference(texts: readonly string[], limits: Limits): object {
 }
 
 /** The prompts that a limit would have asked about, as a row of the table of odds says it. */
-export function odds(texts: readonly string[], meter: Meter, at: number): object {
+export function odds(texts: readonly string[], meter: HistoryMeter, at: number): object {
 	const prompts = everyPrompt(texts).filter(({ steps }) => steps.length > 1);
 	const came = held(prompts, meter, at);
 	const finished = came.filter((one) => one.finished);
@@ -175,11 +181,11 @@ interface Held {
 	beyond: Prompt["steps"];
 }
 
-function held(prompts: readonly Prompt[], meter: Meter, limit: number): Held[] {
+function held(prompts: readonly Prompt[], meter: HistoryMeter, limit: number): Held[] {
 	return prompts
 		.filter(({ steps }) => meter !== "cost" || sum(steps, "cost") > 0)
-		.flatMap(({ steps, finished }) => {
-			for (let turn = 1; turn < steps.length; turn++) {
+		.flatMap(({ steps, finished, refused }) => {
+			for (let turn = 1; turn < steps.length + (refused ? 1 : 0); turn++) {
 				const used = sum(steps.slice(0, turn), meter);
 				const then = sum(steps.slice(0, turn + 1), meter);
 				if (meter === "toolCalls" && then > limit) return [{ finished, steps, beyond: steps.slice(turn + 1) }];
@@ -200,7 +206,7 @@ function everyPrompt(texts: readonly string[]): Prompt[] {
 }
 
 function figures(all: readonly Prompt[], prompts: readonly Prompt[], limits: Limits): object {
-	const values = (meter: Meter): number[] => prompts.map(({ steps }) => sum(steps, meter)).sort((a, b) => a - b);
+	const values = (meter: HistoryMeter): number[] => prompts.map(({ steps }) => sum(steps, meter)).sort((a, b) => a - b);
 	const outcomes = all.flatMap(({ entries }) =>
 		entries.filter(({ customType }) => customType === "turn-limit-outcome"),
 	);
@@ -215,7 +221,7 @@ function figures(all: readonly Prompt[], prompts: readonly Prompt[], limits: Lim
 		yes: outcomes.reduce((all, { data }) => all + (data?.continuations ?? 0), 0),
 		outcomes: outcomes.length,
 		asked: Object.entries(limits).map(([meter, limit]) => {
-			const stops = held(prompts, meter as Meter, limit);
+			const stops = held(prompts, meter as HistoryMeter, limit);
 			const beyond = round(stops.reduce((all, { beyond }) => all + sum(beyond, "cost"), 0));
 			return { meter, limit, asked: stops.length, finished: stops.filter(({ finished }) => finished).length, beyond };
 		}),

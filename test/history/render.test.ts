@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { advise, render } from "../../src/history/index.ts";
-import type { Run } from "../../src/history/run.ts";
+import type { PastRun } from "../../src/history/run.ts";
 import { defaults, KEYS, meterOf, SETTINGS } from "../../src/settings/settings.ts";
 import { check } from "../spec/check.ts";
 import { docs, textIn } from "../docs/picture.ts";
@@ -208,7 +208,7 @@ test("every line fits, whatever the figures are", async () => {
 		fc.constantFrom(38, 78),
 		(all, limits, width) => {
 			const many = all.flatMap(({ turns, amount, finished, often }) =>
-				Array<Run>(often).fill(run(turns, amount, { finished })),
+				Array<PastRun>(often).fill(run(turns, amount, { finished })),
 			);
 			for (const line of render(adviceFrom(many, limits), { width }).split("\n"))
 				assert.ok(line.length <= width, `${line.length}: ${line}`);
@@ -359,12 +359,12 @@ test("the home directory is shown as ~", () => {
 });
 
 test("the name of a directory cannot do anything to the terminal", () => {
-	const names = { directory: "/a\x1b[2Jb", project: "/c\nd\u009b" };
+	const names = { directory: "/a\x1b[2Jb", project: "/c\nd\u009b\u202Ee\u2028" };
 	for (const all of [[], runs(2)]) {
 		const text = render(adviceFrom(all, {}, names), { width: 80 });
 		assert.match(text, /\/a \[2Jb/);
 		assert.match(text, / of \/c d/);
-		assert.doesNotMatch(text, /[^\P{Cc}\n]/u);
+		assert.doesNotMatch(text, /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
 	}
 });
 

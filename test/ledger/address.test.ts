@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { suite, test } from "node:test";
-import { inspect, promisify } from "node:util";
+import { inspect } from "node:util";
 import { parseAddress } from "../../src/ledger/postgres/address.ts";
-import { LedgerError } from "../../src/ledger/port.ts";
-import { root } from "../harness/process.ts";
-import { defer } from "../harness/wait.ts";
-import { strip } from "./strip.ts";
+import { LedgerError } from "../../src/ledger/faults.ts";
 
 const AT = "postgres://ada:s3cret@db.example/budgets";
 
@@ -33,6 +26,24 @@ suite("an address", () => {
 		]);
 		assert.deepEqual([user, password(), database], ["a@b", "p/w:@x", "my db"]);
 		assert.deepEqual([tls, rootCert, shown], ["verify-full", "/r.crt", "db1,::1/my db"]);
+	});
+
+	test("may have no password, and user and database alone are decoded", () => {
+		assert.deepEqual(
+			[parseAddress("postgres://ada@db/b").password(), parseAddress(`${AT}?options=-c%20x%3D1`).options],
+			["", "-c x=1"],
+		);
+	});
+
+	test("that is wrong has what is allowed in words", () => {
+		assert.throws(() => parseAddress(`${AT}?ssl_mode=require`), {
+			message:
+				"The budget's address: expected no parameters but sslmode, sslrootcert, options, got an address of another form.",
+		});
+		assert.throws(() => parseAddress(`${AT}?sslmode=on`), {
+			message:
+				"The budget's address: expected sslmode=disable or prefer or require or verify-ca or verify-full, got an address of another form.",
+		});
 	});
 
 	test("does not show its password however it is printed", () => {
@@ -73,29 +84,6 @@ suite("an address", () => {
 					return true;
 				},
 			);
-		});
-	}
-});
-
-suite("without the package postgres", () => {
-	for (const where of ["node_modules/pi-turn-limit", "pi-turn-limit"]) {
-		test(`the ledger of ${where} says which command brings it, and the command does`, async (t) => {
-			const folder = realpathSync(mkdtempSync(join(tmpdir(), "pi client-")));
-			defer(t, () => rmSync(folder, { recursive: true }));
-			// As JavaScript, because Node strips no types inside of node_modules.
-			strip(join(folder, where));
-			for (const name of ["package.json", "package-lock.json"])
-				copyFileSync(join(root, name), join(folder, where, name));
-			writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies: { "pi-turn-limit": "*" } }));
-			const program = `
-				const { openPostgres } = await import(${JSON.stringify(join(folder, where, "src/ledger/postgres/ledger.js"))});
-				await openPostgres({ address: "postgres://ada@127.0.0.1:1/none" }).catch(({ message }) => console.log(message));`;
-			const says = async (): Promise<string> =>
-				(await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program])).stdout;
-			const [, command = ""] = /needs the package postgres\. Run: (.*) postgres@3\n$/.exec(await says()) ?? [];
-			const copy = `--offline --ignore-scripts --install-links file:${join(root, "node_modules/postgres")}`;
-			await promisify(execFile)("sh", ["-c", `${command} ${copy}`], { cwd: tmpdir() });
-			assert.match(await says(), /nothing listens there/);
 		});
 	}
 });

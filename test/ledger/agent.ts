@@ -60,5 +60,8 @@ export async function measure(ledger: Ledger, accounts: readonly Account[], time
 
 async function lock({ directory }: Order): Promise<void> {
 	const { DatabaseSync } = await import("node:sqlite");
-	new DatabaseSync(`${directory}/ledger.sqlite`).exec("BEGIN IMMEDIATE");
+	const database = new DatabaseSync(`${directory}/ledger.sqlite`);
+	database.exec("BEGIN IMMEDIATE");
+	// Node would collect it, and with it the lock.
+	process.once("exit", () => database.close());
 }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { dateIn, endOf, isDate, type Period, PERIODS } from "../../src/ledger/calendar.ts";
+import { type Period, PERIODS } from "../../src/core/scopes.ts";
+import { dateIn, endOfPeriod, isDate, isZone } from "../../src/ledger/calendar.ts";
 
 const at = (iso: string): number => Date.parse(iso);
 
 function end(period: Period, zone: string, date: string): string {
-	return new Date(endOf(period, zone, date)).toISOString();
+	return new Date(endOfPeriod(period, zone, date)).toISOString();
 }
 
 describe("the calendar", () => {
@@ -55,7 +56,7 @@ describe("the calendar", () => {
 
 	it("ends a day of 23 or 25 hours when the clock of the zone says so", () => {
 		const hours = (date: string, before: string): number =>
-			(endOf("day", "Europe/Berlin", date) - endOf("day", "Europe/Berlin", before)) / 3_600_000;
+			(endOfPeriod("day", "Europe/Berlin", date) - endOfPeriod("day", "Europe/Berlin", before)) / 3_600_000;
 		assert.equal(hours("2026-03-29", "2026-03-28"), 23);
 		assert.equal(hours("2026-10-25", "2026-10-24"), 25);
 		assert.equal(end("month", "Europe/Berlin", "2026-03"), "2026-03-31T22:00:00.000Z");
@@ -73,7 +74,7 @@ describe("the calendar", () => {
 			for (const period of PERIODS) {
 				for (let now = at("2026-01-01T00:00:00Z"); now < at("2029-01-01T00:00:00Z"); now += 29 * 3_600_000) {
 					const date = dateIn(period, zone, now);
-					const over = endOf(period, zone, date);
+					const over = endOfPeriod(period, zone, date);
 					assert.ok(over > now, `${zone} ${date}`);
 					assert.equal(dateIn(period, zone, over - 1), date);
 					assert.notEqual(dateIn(period, zone, over), date);
@@ -97,8 +98,12 @@ describe("the calendar", () => {
 		);
 	});
 
+	it("knows a zone from other text", () => {
+		assert.deepEqual(["UTC", "Europe/Berlin", "Mars/Olympus", ""].map(isZone), [true, true, false, false]);
+	});
+
 	it("refuses what is not a zone", () => {
 		assert.throws(() => dateIn("day", "Mars/Olympus", 0), RangeError);
-		assert.throws(() => endOf("day", "Mars/Olympus", "2026-11-18"), RangeError);
+		assert.throws(() => endOfPeriod("day", "Mars/Olympus", "2026-11-18"), RangeError);
 	});
 });

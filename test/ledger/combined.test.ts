@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { type HoldsThere, Ledgers } from "../../src/ledger/combined.ts";
-import { type Account, type Ledger, LedgerError } from "../../src/ledger/port.ts";
-import { memory } from "../../src/ledger/memory.ts";
+import { type FleetHolds, CombinedLedger } from "../../src/ledger/combined.ts";
+import { LedgerError } from "../../src/ledger/faults.ts";
+import type { Account, Ledger } from "../../src/ledger/port.ts";
+import { memory } from "../../src/ledger/memory/ledger.ts";
 import { balance, day, fault, fleet, MINUTE, NOON, tree } from "./world.ts";
 
 type Operation = Exclude<keyof Ledger, "close">;
@@ -56,9 +57,9 @@ async function pair() {
 	const clock = { now: NOON };
 	const home = new Failing(memory(() => clock.now)());
 	const there = new Failing(memory(() => clock.now)());
-	const holds: HoldsThere = new Map();
-	const open = (): Ledgers =>
-		new Ledgers(
+	const holds: FleetHolds = new Map();
+	const open = (): CombinedLedger =>
+		new CombinedLedger(
 			() => Promise.resolve(home.ledger),
 			() => Promise.resolve(there.ledger),
 			holds,
@@ -68,12 +69,12 @@ async function pair() {
 	await both.join(tree({ turns: 2 }));
 	const counted = async () => [await balance(there.books, fleet()), await balance(home.books, tree())];
 	const reserve = (id: string, ledger = both) => ledger.reserve(id, BOTH, { turns: 1 }, MINUTE);
-	return { both, home, there, clock, open, counted, reserve };
+	return { both, home, there, holds, clock, open, counted, reserve };
 }
 
 suite("two ledgers as one", () => {
 	test("hold a turn in both, and count it in both", async () => {
-		const { both, counted, reserve } = await pair();
+		const { both, there, holds, counted, reserve } = await pair();
 		assert.ok((await reserve("a")).granted);
 		assert.deepEqual(await counted(), [
 			[0, 1, 9],
@@ -84,6 +85,8 @@ suite("two ledgers as one", () => {
 			[1, 0, 9],
 			[1, 0, 2],
 		]);
+		assert.equal(there.calls.filter((operation) => operation === "settle").length, 2, "one for each");
+		assert.equal(holds.size, 0, "nothing is remembered of a turn that is over");
 	});
 
 	test("answer in the order of the accounts", async () => {
@@ -100,9 +103,10 @@ suite("two ledgers as one", () => {
 	});
 
 	test("hold nothing at the fleet's if the machine's refuses, and the turn can be tried again", async () => {
-		const { both, counted, reserve } = await pair();
+		const { both, there, counted, reserve } = await pair();
 		for (const id of ["a", "b"]) await reserve(id);
 		for (let i = 0; i < 3; i++) assert.equal((await reserve("c")).granted, false);
+		assert.equal(there.calls.filter((operation) => operation === "settle").length, 3, "one for each refusal");
 		assert.deepEqual(await counted(), [
 			[0, 2, 9],
 			[0, 2, 2],
@@ -236,7 +240,7 @@ suite("two ledgers as one", () => {
 	test("give up opening a ledger when they are closed", async () => {
 		const open = (closing: AbortSignal): Promise<Ledger> =>
 			new Promise((_, reject) => closing.addEventListener("abort", () => reject(new LedgerError("closed", "Gone."))));
-		const both = new Ledgers(open, open, new Map());
+		const both = new CombinedLedger(open, open, new Map());
 		const waiting = [both.join(tree()), both.join(fleet())].map((each) => assert.rejects(each, fault("closed")));
 		both.close();
 		await Promise.all(waiting);
@@ -245,7 +249,7 @@ suite("two ledgers as one", () => {
 	test("open each ledger when it is first needed, once, and close what is open", async () => {
 		const opened: string[] = [];
 		const home = memory()();
-		const both = new Ledgers(
+		const both = new CombinedLedger(
 			() => (opened.push("home"), Promise.resolve(home)),
 			() => (opened.push("fleet"), Promise.reject(new LedgerError("unreachable", "It is gone."))),
 			new Map(),
@@ -258,6 +262,13 @@ suite("two ledgers as one", () => {
 		both.close();
 		await setImmediate();
 		await assert.rejects(home.read([tree()]), fault("closed"));
-		await assert.rejects(both.read([tree()]), fault("closed"));
+		await assert.rejects(both.read([tree()]), { kind: "closed", message: "The ledger is closed." });
+		await assert.rejects(both.read([fleet()]), { kind: "closed", message: "The ledger is closed." });
+		assert.deepEqual(opened, ["home", "fleet"], "nothing is opened again");
+	});
+
+	test("can be closed before either was opened", () => {
+		const never = (): Promise<Ledger> => assert.fail("It was opened.");
+		new CombinedLedger(never, never, new Map()).close();
 	});
 });

@@ -1,7 +1,8 @@
 /** What every engine of the ledger promises. */
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type Ledger, MOST } from "../../src/ledger/port.ts";
+import { LEDGER_MOST } from "../../src/core/meters.ts";
+import type { Ledger } from "../../src/ledger/port.ts";
 import { follows } from "./model.ts";
 import {
 	asFleet,
@@ -57,7 +58,7 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 				turns: { used: 0, held: 0, cap: 1 },
 				cost: { used: 5, held: 0, cap: "unlimited" },
 			});
-			assert.ok((await ledger.reserve("b", [tree()], { cost: MOST }, MINUTE)).granted);
+			assert.ok((await ledger.reserve("b", [tree()], { cost: LEDGER_MOST }, MINUTE)).granted);
 		});
 
 		it("holds in every account or in none", async ({ ledger }) => {
@@ -469,7 +470,7 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 			it(`${what} that is not a whole number in its range is a RangeError and changes nothing`, async ({ ledger }) => {
 				await ledger.join(tree({ turns: 3 }));
 				await ledger.reserve("a", accounts, { turns: 1 }, MINUTE);
-				for (const n of [-1, 0.5, NaN, Infinity, MOST + 1]) await assert.rejects(misuse(n)(ledger), RangeError);
+				for (const n of [-1, 0.5, NaN, Infinity, LEDGER_MOST + 1]) await assert.rejects(misuse(n)(ledger), RangeError);
 				await unchanged(ledger);
 			});
 		}
@@ -483,10 +484,10 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 		}
 
 		it("counts the largest amounts without rounding", async ({ ledger }) => {
-			await ledger.join(tree({ cost: MOST }));
-			await ledger.settle("a", [tree()], { cost: MOST });
+			await ledger.join(tree({ cost: LEDGER_MOST }));
+			await ledger.settle("a", [tree()], { cost: LEDGER_MOST });
 			await ledger.settle("b", [tree()], { cost: 1 });
-			assert.deepEqual(await balance(ledger, tree(), "cost"), [MOST + 1, 0, MOST]);
+			assert.deepEqual(await balance(ledger, tree(), "cost"), [LEDGER_MOST + 1, 0, LEDGER_MOST]);
 		});
 
 		it("after it was closed every operation is refused, and closing again does nothing", async ({ ledger, other }) => {

@@ -7,6 +7,7 @@ import {
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	statSync,
 	symlinkSync,
@@ -17,7 +18,9 @@ import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { type Debt, DebtFiles, MOST_DEBTS } from "../../src/ledger/debt-files.ts";
 import { serverIn } from "../../src/ledger/postgres/address.ts";
-import { type Account, LedgerError } from "../../src/ledger/port.ts";
+import { LedgerError } from "../../src/ledger/faults.ts";
+import type { Account } from "../../src/ledger/port.ts";
+import { openIn } from "./sandbox.ts";
 
 const tree: Account = { scope: "tree", name: "t", caps: { turns: 3 } };
 const day: Account = { scope: "day", zone: "UTC", date: "2026-02-03", caps: { cost: 9 } };
@@ -117,6 +120,7 @@ describe("a fleet's part of a debt", () => {
 	test("goes with a budget that an operator has deleted", async (t) => {
 		const path = folder(t);
 		files(path, there).keep({ id: "a", accounts: [fleet], amounts }, "a");
+		assert.deepEqual(readdirSync(path), ["debt-a-fleet.json"]);
 		await files(path, there).pay(() => Promise.reject(new LedgerError("unjoined", "There is none.")));
 		assert.deepEqual(readdirSync(path), []);
 	});
@@ -156,7 +160,7 @@ describe("a debt stays, and the gate is closed,", () => {
 		["has accounts that are no list", (file: string) => writeFileSync(file, '{"id":"a","accounts":{}}')],
 		["is a directory", (file: string) => (rmSync(file), mkdirSync(file))],
 		["has two names", (file: string) => linkSync(file, `${file}.77`)],
-		["is a link", (file: string) => (rmSync(file), symlinkSync("/etc/hostname", file))],
+		["is a link", (file: string) => (renameSync(file, `${file}.moved`), symlinkSync(`${file}.moved`, file))],
 	] as const) {
 		test(`if its file ${what}`, async (t) => {
 			const path = kept(t);
@@ -168,6 +172,16 @@ describe("a debt stays, and the gate is closed,", () => {
 		});
 	}
 
+	test("if its file says nothing of what is owed: the ledger is asked, and refuses it", async (t) => {
+		const path = kept(t);
+		writeFileSync(join(path, "debt-a.json"), "{}");
+		const asked: Debt[] = [];
+		const refuse = (debt: Debt): Promise<never> => (asked.push(debt), Promise.reject(new RangeError("id: expected")));
+		await assert.rejects(files(path).pay(refuse), ({ cause }: Error) => cause instanceof RangeError);
+		assert.deepEqual(asked, [{ id: "", accounts: [], amounts: {} }]);
+		assert.deepEqual(readdirSync(path), ["debt-a.json"]);
+	});
+
 	test("if their directory cannot be read", async (t) => {
 		const path = kept(t);
 		rmSync(path, { recursive: true });
@@ -177,6 +191,22 @@ describe("a debt stays, and the gate is closed,", () => {
 			message: /^The debts in .* cannot be read: ENOTDIR/,
 		});
 	});
+});
+
+test("no file stays open when debts are kept and paid", async (t) => {
+	const path = folder(t);
+	for (const id of ["a", "b", "c"]) files(path).keep({ id, accounts: [tree], amounts }, id);
+	await paid(files(path));
+	assert.deepEqual(openIn(path), []);
+});
+
+test("debts are not kept in a directory of somebody else", (t) => {
+	if (process.geteuid?.() === 0) {
+		process.seteuid?.(65534);
+		t.after(() => process.seteuid?.(0));
+	}
+	const keep = (): void => files("/usr").keep({ id: "a", accounts: [tree], amounts }, "a");
+	assert.throws(keep, { message: "A debt cannot be kept in /usr: /usr is a link, or not the user's own." });
 });
 
 test("a debt that another agent pays at the same time is no fault", async (t) => {
@@ -221,6 +251,11 @@ test("a debt that cannot be written is named", (t) => {
 		message: /^A debt cannot be kept in .*: EEXIST/,
 	});
 	rmSync(path);
-	symlinkSync(tmpdir(), path);
+	assert.throws(() => files(path).keep({ id: "no/name", accounts: [tree], amounts }, "a"), {
+		message: /^A debt cannot be kept in .*: ENOENT: no such file or directory, open /,
+	});
+	rmSync(path, { recursive: true });
+	mkdirSync(join(path, "../elsewhere"));
+	symlinkSync("elsewhere", path);
 	assert.throws(() => files(path).keep({ id: "a", accounts: [tree], amounts }, "a"), { message: /is a link, or not/ });
 });

@@ -25,9 +25,12 @@ import { DatabaseSync } from "node:sqlite";
 import { suite, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
-import type { Fault, Ledger } from "../../src/ledger/port.ts";
+import type { Fault } from "../../src/ledger/faults.ts";
+import type { Ledger } from "../../src/ledger/port.ts";
+import { idleTime, type SqliteOptions } from "../../src/ledger/sqlite/ledger.ts";
+import { resultCode } from "../../src/ledger/sqlite/runtime.ts";
 import { defer } from "../harness/wait.ts";
-import { type Sandbox, sandbox } from "./sandbox.ts";
+import { openIn, type Sandbox, sandbox } from "./sandbox.ts";
 import { balance, DAY, day, fault, fleet, month, NOON, tree, MINUTE, week } from "./world.ts";
 
 /** A ledger in which a tree of 9 has spent 2, closed again. */
@@ -52,6 +55,8 @@ suite("a damaged ledger", () => {
 		"is cut off": (file) => truncateSync(file, 6000),
 		"is empty": (file) => empty(file),
 		"has lost a table": (file) => run(file, "DROP TABLE meters"),
+		"has lost all its tables": (file) =>
+			["accounts", "meters", "holds", "done"].forEach((table) => run(file, `DROP TABLE ${table}`)),
 		"has lost its version": (file) => run(file, "PRAGMA user_version = 0"),
 		"is something else": (file) => writeFileSync(file, "a text of some length, but no database".repeat(100)),
 	};
@@ -63,6 +68,11 @@ suite("a damaged ledger", () => {
 			await assert.rejects(box.open(), (error: Error) => {
 				assert.ok(fault("damaged")(error));
 				assert.ok(error.message.includes(join(box.agentDir, ...besides(box))), error.message);
+				assert.match(
+					error.message,
+					/^The ledger .*(damaged|is empty|file is not a database|lost its tables or its version)/,
+				);
+				assert.match(error.message, /\.damaged-\d{17}-\d+; the next time it is needed, a new one begins\.$/);
 				return true;
 			});
 			const [aside = ""] = besides(box);
@@ -74,6 +84,37 @@ suite("a damaged ledger", () => {
 			assert.deepEqual(besides(box), [aside]);
 		});
 	}
+
+	test("that cannot be moved aside is reported with the reason, and leaves no file open", async (t) => {
+		const box = await spent(t);
+		damage["has lost a table"]?.(box.file);
+		asOrdinaryUser(t, box);
+		chmodSync(box.agentDir, 0o500);
+		await assert.rejects(box.open(), {
+			...{ name: "LedgerError", kind: "damaged" },
+			message: /^The ledger has lost its tables or its version\. It cannot be moved: EACCES: /,
+		});
+		assert.deepEqual(openIn(box.agentDir), []);
+		chmodSync(box.agentDir, 0o700);
+	});
+
+	test("whose pages are damaged leaves no file open", async (t) => {
+		const box = await spent(t);
+		damage["is overwritten where opening would not look"]?.(box.file);
+		await assert.rejects(box.open(), { message: /^The ledger .*ledger\.sqlite is damaged\. It was moved to / });
+		assert.deepEqual(openIn(box.agentDir), []);
+	});
+
+	test("of no length that another process made in the same moment is not taken for ours", async (t) => {
+		const box = sandbox(t);
+		mkdirSync(box.directory, 0o700);
+		touch(box.file);
+		await assert.rejects(box.open({ deadline: 50 }), {
+			...{ name: "LedgerError", kind: "locked" },
+			message: `The ledger ${box.file} is being made.`,
+		});
+		assert.equal(lstatSync(box.file).size, 0);
+	});
 
 	test("is moved aside once, however many find it", async (t) => {
 		const box = await spent(t);
@@ -128,7 +169,10 @@ suite("a damaged ledger", () => {
 		const box = await spent(t);
 		const ledger = await box.open();
 		renameSync(box.directory, `${box.directory}.aside`);
-		await assert.rejects(ledger.settle("a", [tree()], { turns: 1 }), fault("replaced"));
+		await assert.rejects(ledger.settle("a", [tree()], { turns: 1 }), {
+			...{ name: "LedgerError", kind: "replaced" },
+			message: `The ledger ${box.file} was moved or deleted while it was open.`,
+		});
 		await (await box.open()).join(tree());
 		await assert.rejects(ledger.read([tree()]), fault("replaced"), "also when there is a new one");
 	});
@@ -162,10 +206,10 @@ suite("a locked ledger", () => {
 
 	test("closes every operation that writes, opening too, and nothing is counted", async (t) => {
 		const box = await spent(t);
-		const ledger = await box.open();
+		const ledger = await box.open({ deadline: 100 });
 		const other = lock(t, box);
 		const closed = [
-			box.open(),
+			box.open({ deadline: 100 }),
 			ledger.join(tree()),
 			ledger.reserve("a", [tree()], { turns: 1 }, MINUTE),
 			ledger.settle("b", [tree()], { turns: 1 }),
@@ -179,7 +223,105 @@ suite("a locked ledger", () => {
 	});
 });
 
+suite("a transaction", () => {
+	const uses: Record<string, (ledger: Ledger) => Promise<unknown>> = {
+		"opening it": () => Promise.resolve(),
+		joining: (ledger) => ledger.join(tree()),
+		reserving: (ledger) => ledger.reserve("a", [tree()], { turns: 1 }, MINUTE),
+		settling: (ledger) => ledger.settle("a", [tree()], { turns: 1 }),
+		renewing: (ledger) => ledger.renew(["a"], MINUTE),
+		raising: (ledger) => ledger.raise("a", tree(), { turns: 1 }),
+		reading: (ledger) => ledger.read([tree()]),
+	};
+	for (const [what, use] of Object.entries(uses)) {
+		const isWriting = what !== "reading";
+		test(`for ${what} ${isWriting ? "keeps others from writing" : "lets others write"} from its beginning`, async (t) => {
+			const box = await spent(t);
+			const other = new DatabaseSync(box.file);
+			defer(t, () => other.close());
+			const locked: boolean[] = [];
+			const now = (): number => {
+				try {
+					other.exec("BEGIN IMMEDIATE");
+					other.exec("ROLLBACK");
+					locked.push(false);
+				} catch {
+					locked.push(true);
+				}
+				return Date.now();
+			};
+			const ledger = await box.open({ now });
+			await use(ledger);
+			assert.equal(locked.at(-1), isWriting);
+		});
+	}
+
+	test("of a ledger that is closed is refused by the name of its file", async (t) => {
+		const box = await spent(t);
+		const ledger = await box.open();
+		ledger.close();
+		await assert.rejects(ledger.read([tree()]), { kind: "closed", message: `The ledger ${box.file} is closed.` });
+	});
+});
+
+suite("how long an account has not been used", () => {
+	const account = tree();
+	const options = ({ directory, agentDir: within }: Sandbox, now: number): SqliteOptions => ({
+		...{ directory, within, now: () => now },
+	});
+
+	test("is nothing where there is no ledger, and none is made to find out", async (t) => {
+		const box = sandbox(t);
+		assert.equal(await idleTime(options(box, NOON), account), undefined);
+		assert.deepEqual(readdirSync(box.agentDir), []);
+	});
+
+	test("is nothing of an account that is not there, and else the time since it was last joined, charged or raised", async (t) => {
+		const box = sandbox(t);
+		const clock = { now: NOON };
+		const ledger = await box.open({ now: () => clock.now });
+		const idle = (): Promise<number | undefined> => idleTime(options(box, clock.now), account);
+		assert.equal(await idle(), undefined);
+		for (const use of [
+			() => ledger.join(account),
+			() => ledger.settle("a", [account], { turns: 1 }),
+			() => ledger.reserve("b", [account], { turns: 1 }, MINUTE),
+			() => ledger.raise("c", account, { turns: 1 }),
+		]) {
+			await use();
+			clock.now += 5 * MINUTE;
+			assert.equal(await idle(), 5 * MINUTE);
+		}
+		await ledger.read([account]);
+		assert.equal(await idle(), 5 * MINUTE, "to look at it is no use");
+	});
+
+	test("is asked without leaving a file open", async (t) => {
+		const box = await spent(t);
+		await idleTime(options(box, NOON), account);
+		assert.deepEqual(openIn(box.agentDir), []);
+	});
+});
+
 suite("a ledger that cannot be written", () => {
+	test("because its directory cannot be entered is closed", async (t) => {
+		const box = await spent(t);
+		chmodSync(box.directory, 0o600);
+		const message = `The ledger ${box.directory} is read-only.`;
+		await assert.rejects(box.open(), { name: "LedgerError", kind: "read-only", message });
+		chmodSync(box.directory, 0o700);
+	});
+
+	test("for a reason that nobody has foreseen is closed, and says what the system says", async (t) => {
+		const box = sandbox(t);
+		const directory = join(box.agentDir, "x".repeat(300));
+		await assert.rejects(box.open({ directory }), (error: Error) => {
+			assert.ok(fault("unreachable")(error));
+			assert.ok(error.message.startsWith(`The ledger ${directory} cannot be used: ENAMETOOLONG: `), error.message);
+			return (error.cause as NodeJS.ErrnoException).code === "ENAMETOOLONG";
+		});
+	});
+
 	for (const what of ["file", "directory"] as const) {
 		test(`because its ${what} is read-only is closed and unharmed`, async (t) => {
 			const box = await spent(t);
@@ -261,7 +403,10 @@ suite("a ledger is refused", () => {
 		mkdirSync(outside);
 		symlinkSync(outside, join(agentDir, "way"));
 		for (const directory of [join(outside, "ledger"), join(agentDir, "../ledger"), join(agentDir, "way/ledger")])
-			await assert.rejects(open({ directory }), fault("unsafe"));
+			await assert.rejects(open({ directory }), {
+				...{ name: "LedgerError", kind: "unsafe" },
+				message: `The ledger is refused: ${directory} is outside of ${agentDir}.`,
+			});
 		assert.deepEqual(readdirSync(outside), []);
 	});
 
@@ -269,7 +414,8 @@ suite("a ledger is refused", () => {
 		const box = await spent(t);
 		asOrdinaryUser(t, box);
 		await assert.rejects(box.open({ directory: "/usr/ledger", within: "/usr" }), fault("read-only"));
-		await assert.rejects(box.open({ directory: "/usr", within: "/" }), fault("unsafe"));
+		const message = "The ledger is refused: /usr belongs to another user.";
+		await assert.rejects(box.open({ directory: "/usr", within: "/" }), { kind: "unsafe", message });
 	});
 
 	for (const [name, type] of Object.entries({ NFS: 0x6969, CIFS: 0xff534d42, "9P": 0x01021997, FUSE: 0x65735546 })) {
@@ -398,6 +544,26 @@ suite("somebody's own program", () => {
 
 	test("is told if its Node has no SQLite", async (t) => {
 		await assert.rejects(execute(t, "--no-experimental-sqlite"), /LedgerError: The ledger needs SQLite: Node 22\.13/);
+	});
+});
+
+suite("SQLite as the runtime has it", () => {
+	test("is said to be missing where there is none, and Node warns as before", async (t) => {
+		const warns = t.mock.method(process, "emitWarning", () => {});
+		t.mock.method(process, "getBuiltinModule", () => undefined);
+		await assert.rejects(sandbox(t).open(), {
+			...{ name: "LedgerError", kind: "unsuited" },
+			message: "The ledger needs SQLite: Node 22.13 or newer, or Bun.",
+		});
+		process.emitWarning("one of the program");
+		assert.equal(warns.mock.callCount(), 1);
+	});
+
+	test("has its errors known by their numbers, Node's and Bun's, and those of the system are none", () => {
+		assert.deepEqual(
+			[{ errcode: 261 }, { errno: 5, code: "SQLITE_BUSY" }, { errno: -13, code: "EACCES" }, {}].map(resultCode),
+			[5, 5, undefined, undefined],
+		);
 	});
 });
 

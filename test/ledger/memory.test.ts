@@ -1,5 +1,5 @@
 import { LONGEST, WEEK } from "../../src/ledger/checks.ts";
-import { memory } from "../../src/ledger/memory.ts";
+import { memory } from "../../src/ledger/memory/ledger.ts";
 import { contract } from "./contract.ts";
 import { periods } from "./periods.ts";
 import type { Make } from "./world.ts";

@@ -1,7 +1,7 @@
 /** What the ledger of a machine promises of days, weeks and months. */
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { PERIODS } from "../../src/ledger/calendar.ts";
+import { PERIODS } from "../../src/core/scopes.ts";
 import type { Ledger, PeriodAccount, Reading } from "../../src/ledger/port.ts";
 import { balance, DAY, day, type Make, MINUTE, month, NOON, tree, week, type World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 /** An agent directory of its own, with a ledger in it. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Ledger } from "../../src/ledger/port.ts";
@@ -27,4 +27,17 @@ export function sandbox(t: Scope): Sandbox {
 		return ledger;
 	};
 	return { agentDir, directory, file: join(directory, "ledger.sqlite"), open };
+}
+
+/** What this process has open there. Linux tells; elsewhere it is nothing. */
+export function openIn(folder: string): string[] {
+	const path = (number: string): string => {
+		try {
+			return readlinkSync(`/proc/self/fd/${number}`);
+		} catch {
+			return ""; // it was that of the list itself
+		}
+	};
+	const numbers = process.platform === "linux" ? readdirSync("/proc/self/fd") : [];
+	return numbers.map(path).filter((each) => each.startsWith(realpathSync(folder)));
 }

@@ -7,7 +7,7 @@ import { root } from "../harness/process.ts";
 /** Writes src/ledger and what it imports, and other files that need nothing else, to the same paths under `out`. */
 export function strip(out: string, others: readonly string[] = []): void {
 	const toJs = (path: string): string => path.replace(/\.ts$/, ".js");
-	for (const file of [...others, "src/core/text.ts", ...globSync("src/ledger/**/*.ts", { cwd: root })]) {
+	for (const file of [...others, ...globSync("src/{core,ledger}/**/*.ts", { cwd: root })]) {
 		const source = stripTypeScriptTypes(readFileSync(join(root, file), "utf8"));
 		mkdirSync(dirname(join(out, file)), { recursive: true });
 		writeFileSync(

@@ -1,6 +1,7 @@
 /** What the tests of the ledger share: accounts, a clock, a look at a balance. */
 import type { TestContext } from "node:test";
-import { type Account, type Amounts, type Fault, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+import { type Fault, LedgerError } from "../../src/ledger/faults.ts";
+import type { Account, Amounts, Ledger } from "../../src/ledger/port.ts";
 
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;

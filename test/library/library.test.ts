@@ -121,6 +121,33 @@ test("the snapshot tells where every meter stands, before, in and after a run", 
 	assert.deepEqual({ used, remaining }, { used: 3, remaining: 6 });
 });
 
+test("the snapshot of a limit that no session has loaded has its options and a program's defaults", () => {
+	const { turns, repeats, time } = turnLimit({ turns: 9, policy: "synthesize" }).snapshot();
+	assert.deepEqual(turns, { used: 0, limit: 9, remaining: 9, policy: "synthesize", softLimit: 7, advised: false });
+	assert.deepEqual([repeats.limit, time.limit], ["unlimited", "unlimited"]);
+	assert.equal(turnLimit({ turns: 9, grace: () => 4 }).snapshot().turns.softLimit, 5);
+});
+
+test("a session without `onOutcome` ends without an error", async (t) => {
+	const { prompt, turns, errors } = await session(t, { reply: () => noop, extensions: [turnLimit({ turns: 2 })] });
+	await prompt("go");
+	assert.equal(turns(), 2);
+	assert.deepEqual(errors, []);
+});
+
+test("a wrap-up message that is text is what the model reads", async (t) => {
+	const { prompt, session: pi } = await guarded(t, { turns: 4, grace: 2, wrapUpMessage: "Hand in what you have." });
+	await prompt("go");
+	assert.equal(pi.messages.filter((message) => JSON.stringify(message).includes("Hand in what you have.")).length, 1);
+});
+
+test("a budget of a fleet that cannot be reached stops every prompt before its first turn, and says why", async (t) => {
+	const budget = { at: "postgres://nobody@127.0.0.1:1/none", account: "team", maxTurns: 5 };
+	const { limit, session: pi, turns } = await guarded(t, { budget });
+	await assert.rejects(limit.prompt(pi, "go"), /^Error: pi-turn-limit: failed and stopped the run: /);
+	assert.equal(turns(), 0);
+});
+
 describe("functions", () => {
 	test("grace is read at every check, the message only when it is sent", async (t) => {
 		let checks = 0;

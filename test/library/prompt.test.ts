@@ -71,6 +71,27 @@ test("a prompt that starts no run does not give the outcome of an earlier one", 
 	assert.equal(await ending(limit.prompt(pi, "/turn-limit")), "Error: The prompt started no run.");
 });
 
+test("a prompt that starts no run takes nothing away from the next one", async (t) => {
+	const { limit, pi } = await guarded(t, { turns: 2 }, { reply: () => text("done") });
+	assert.equal(await ending(limit.prompt(pi, "/turn-limit")), "Error: The prompt started no run.");
+	assert.equal(await ending(limit.prompt(pi, "go")), "completed 1");
+});
+
+test("a prompt to a session that is at work is refused by pi at once, and the run that it meets ends as it would have", async (t) => {
+	const second: Promise<string>[] = [];
+	let hasEnded = false;
+	const reply = (n: number) => {
+		if (n > 1) return text("done");
+		second.push(ending(made.limit.prompt(made.pi, "me too")).then((end) => (hasEnded ? "late" : end)));
+		return noop;
+	};
+	const made: Guarded = await guarded(t, { turns: 9 }, { reply });
+	const first = await ending(made.limit.prompt(made.pi, "go"));
+	hasEnded = true;
+	assert.equal(first, "completed 2");
+	assert.match((await second[0])!, /^Error: .*already/);
+});
+
 for (const [does, reply, expected] of [
 	["a limit ended", () => noop, "LimitExceeded: exhausted 2"],
 	["ended by itself", () => text("done"), "completed 1"],
@@ -92,6 +113,7 @@ test("a breaker that failed closed rejects, and says why", async (t) => {
 	const { limit, pi } = await guarded(t, { treeTurns: 3 }, { env: { PI_CODING_AGENT_DIR: folder } });
 	const why = `pi-turn-limit: failed and stopped the run: The ledger is refused: ${folder}/turn-limit-ledger is not a directory.`;
 	assert.equal(await ending(limit.prompt(pi, "go")), `Error: ${why}`);
+	await assert.rejects(limit.prompt(pi, "again"), ({ cause }: Error) => (cause as Outcome).kind === "failed");
 });
 
 test("a factory that another loader runs as well takes nothing away from the session that it guards", async (t) => {

@@ -52,6 +52,22 @@ test("agents with a parent share its tree: exactly as many turns as it has, and 
 	});
 });
 
+test("a member touches nothing of the process: no exit code, no line", async (t) => {
+	const written: unknown[] = [];
+	t.mock.method(console, "error", (...text: unknown[]) => written.push(text));
+	await program(t, { treeTurns: 7 }, (parent) => ({ parent, turns: 2 }));
+	assert.deepEqual([process.exitCode, written], [undefined, []]);
+});
+
+test("a member whose parent has not begun works within its own limits, and is asked about none", async (t) => {
+	const asked: string[] = [];
+	const confirm = (title: string): Promise<boolean> => Promise.resolve(asked.push(title) > 9);
+	const own = turnLimit({ parent: turnLimit({ treeTurns: 7 }), turns: 3, grace: 0 });
+	const member = await session(t, { extensions: [own], reply: () => noop, ui: { confirm } });
+	await member.prompt("look");
+	assert.deepEqual([member.turns(), member.errors, asked], [3, [], []]);
+});
+
 test("a member's own limits stay its own", async (t) => {
 	const { turns, outcomes } = await program(t, { treeTurns: 20 }, (parent) => ({ parent, turns: 3 }));
 	assert.equal(turns, 1 + 3 + 3 + 1);

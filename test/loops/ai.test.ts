@@ -5,6 +5,7 @@ import {
 	APICallError,
 	consumeStream,
 	createTextStreamResponse,
+	hasToolCall,
 	isStepCount,
 	jsonSchema,
 	type ModelMessage,
@@ -47,6 +48,46 @@ describe("a program's own hooks go on working:", () => {
 		const result = await limit.generateText({ ...settings, stopWhen: [isStepCount(9), isStepCount(2)] });
 		assert.equal(model.requests.length, 2);
 		assert.equal((await limit.outcomeOf(result)).kind, "completed");
+	});
+
+	for (const [what, options] of [
+		["", {}],
+		[" without a wrap-up", { grace: 0 }],
+		[" of the session", { turns: "unlimited", sessionTurns: 3 }],
+		[" with a last answer, for which it leaves no step", { policy: "synthesize" }],
+	] as const) {
+		test(`stopWhen that counts as many steps as a limit${what} has no answer, and the outcome says so`, async () => {
+			for (const how of ["generateText", "streamText"] as const) {
+				const { limit, settings, model } = stage({ turns: 3, ...options }, endless);
+				const result = await limit[how]({ ...settings, stopWhen: isStepCount(3) });
+				assert.equal(await result.text, "");
+				const { kind, turns } = await limit.outcomeOf(result);
+				assert.deepEqual([kind, turns, model.requests.length], ["exhausted", 3, 3]);
+			}
+		});
+	}
+
+	test("stopWhen in the middle of a last answer leaves none", async () => {
+		const { limit, settings, outcomes } = stage({ turns: 3, policy: "synthesize" }, endless);
+		const stopWhen = ({ steps }: { steps: readonly { toolCalls: unknown[] }[] }): boolean =>
+			steps[3]?.toolCalls.length === 1;
+		await limit.generateText({ ...settings, stopWhen });
+		assert.deepEqual(outcomes, ["exhausted 4"]);
+	});
+
+	test("stopWhen that waits for an answer in a tool call has it, also on the last turn", async () => {
+		const { limit, settings } = stage({ turns: 3 }, (n) => (n < 3 ? work(n) : calls({ name: "report", args: {} })));
+		const report = tool({ inputSchema: input, execute: () => "reported" });
+		const tools = { ...settings.tools, report };
+		const result = await limit.generateText({ ...settings, tools, stopWhen: [isStepCount(9), hasToolCall("report")] });
+		assert.equal((await limit.outcomeOf(result)).kind, "wrapped_up");
+	});
+
+	test("stopWhen at a limit asks nobody", async () => {
+		const { limit, settings, model } = stage({ turns: 3, ask: fails }, endless);
+		const result = await limit.generateText({ ...settings, stopWhen: isStepCount(3) });
+		const { kind } = await limit.outcomeOf(result);
+		assert.deepEqual([kind, model.requests.length], ["completed", 3]);
 	});
 
 	test("a stopWhen that throws rejects, and the run has an outcome", async () => {
@@ -197,7 +238,8 @@ describe("a stream", () => {
 			for await (const part of result[streamed]) if (JSON.stringify(part).includes("turn 2")) break;
 			assert.equal((await limit.outcomeOf(result)).kind, "interrupted");
 			const requests = model.requests.length;
-			await new Promise((resolve) => setTimeout(resolve, 20));
+			// Not even if somebody wants to read on.
+			await result.consumeStream();
 			assert.deepEqual([model.requests.length, outcomes.length], [requests, 1]);
 		});
 	}

@@ -6,11 +6,12 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import { aiLimit } from "../../src/hosts/ai/index.ts";
 import { limitAgent } from "../../src/hosts/pi-agent/index.ts";
 import { loopLimit, type LoopOptions } from "../../src/hosts/loop/index.ts";
+import type { LoopHost } from "./scenes.ts";
 import { aiModel, piStream, PRICE, ScriptedModel, type Script } from "./model.ts";
 
 /** A scene: a model, a tool and a limit. */
 export interface Scene {
-	readonly options: LoopOptions;
+	readonly options: Omit<LoopOptions, "price">;
 	readonly script: Script;
 	/** The nth execution of the tool. */
 	readonly tool?: (n: number) => unknown;
@@ -29,22 +30,22 @@ export interface Seen {
 	readonly error: unknown;
 }
 
-export interface LoopHost {
-	readonly name: string;
-	readonly play: (scene: Scene) => Promise<Seen>;
-}
-
 interface Played {
 	readonly model: ScriptedModel;
-	readonly options: LoopOptions;
+	readonly options: Scene["options"];
 	readonly run: () => Promise<string>;
 	readonly signal: AbortSignal | undefined;
 	readonly abort: AbortController | undefined;
 }
 
-function host(name: string, go: (played: Played) => Promise<string | undefined>): LoopHost {
+function host(
+	name: string,
+	go: (played: Played) => Promise<string | undefined>,
+	cannot: LoopHost["cannot"] = {},
+): LoopHost {
 	return {
 		name,
+		cannot,
 		play: async ({ options, script, tool = () => "ok", abort }) => {
 			const model = new ScriptedModel(script);
 			const outcomes: Outcome[] = [];
@@ -84,6 +85,7 @@ const ownLoop = host("a loop of one's own", async ({ model, options, run: tool, 
 			if (signal?.aborted) throw signal.reason;
 			if (failure) {
 				run.fail(new Error(failure.message));
+				if (failure.status >= 429) continue;
 				throw new Error(failure.message);
 			}
 			await run.charge({ tokens: prompt + completion, cost: PRICE });
@@ -106,28 +108,32 @@ const ownLoop = host("a loop of one's own", async ({ model, options, run: tool, 
 
 const MODEL = { id: "m", api: "a", provider: "p", input: ["text"], contextWindow: 1e6 } as unknown as Model<Api>;
 
-const piAgent = host("pi's bare Agent", async ({ model, options, run, signal }) => {
-	const noop = {
-		...{
-			name: "noop",
-			label: "noop",
-			description: "Does nothing.",
-			parameters: Type.Object({}, { additionalProperties: true }),
-		},
-		execute: async () => ({ content: [{ type: "text" as const, text: await run() }], details: undefined }),
-	};
-	const agent = new Agent({ initialState: { model: MODEL, tools: [noop] }, streamFn: piStream(model) });
-	limitAgent(agent, options);
-	signal?.addEventListener("abort", () => agent.abort());
-	const prompted = agent.prompt("go");
-	if (signal?.aborted) agent.abort();
-	await prompted;
-	if (agent.state.errorMessage) throw new Error(agent.state.errorMessage);
-	const texts = agent.state.messages.flatMap((message) =>
-		message.role === "assistant" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
-	);
-	return texts.at(-1);
-});
+const piAgent = host(
+	"pi's bare Agent",
+	async ({ model, options, run, signal }) => {
+		const noop = {
+			...{
+				name: "noop",
+				label: "noop",
+				description: "Does nothing.",
+				parameters: Type.Object({}, { additionalProperties: true }),
+			},
+			execute: async () => ({ content: [{ type: "text" as const, text: await run() }], details: undefined }),
+		};
+		const agent = new Agent({ initialState: { model: MODEL, tools: [noop] }, streamFn: piStream(model) });
+		limitAgent(agent, options);
+		signal?.addEventListener("abort", () => agent.abort());
+		const prompted = agent.prompt("go");
+		if (signal?.aborted) agent.abort();
+		await prompted;
+		if (agent.state.errorMessage) throw new Error(agent.state.errorMessage);
+		const texts = agent.state.messages.flatMap((message) =>
+			message.role === "assistant" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
+		);
+		return texts.at(-1);
+	},
+	{ "a request that the loop repeats is one turn": "it repeats none" },
+);
 
 function aiSettings({ model, run, signal }: Played) {
 	const noop = tool({
@@ -136,7 +142,7 @@ function aiSettings({ model, run, signal }: Played) {
 		execute: run,
 	});
 	const abort = signal === undefined ? {} : { abortSignal: signal };
-	return { call: { prompt: "go", ...abort }, settings: { model: aiModel(model), tools: { noop }, maxRetries: 0 } };
+	return { call: { prompt: "go", ...abort }, settings: { model: aiModel(model), tools: { noop }, maxRetries: 1 } };
 }
 
 function limitOf({ options }: Played) {

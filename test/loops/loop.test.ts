@@ -43,6 +43,7 @@ describe("wrong options", () => {
 			/^loopLimit\(\): unknown option "bell"\. Known options: turns, .*, onProblem, parent\.$/,
 		],
 		[{ ask: true }, "TypeError", /^ask: expected a function, got true\.$/],
+		[{ price: 1 }, "TypeError", /^price: expected a function, got 1\.$/],
 		[{ onProblem: 1 }, "TypeError", /^onProblem: expected a function, got 1\.$/],
 		[{ parent: {} }, "TypeError", /^parent: expected a limit, a run, or "environment", got \{\}\.$/],
 		[{ budget: {} }, "TypeError", /^budget\.at/],
@@ -50,6 +51,114 @@ describe("wrong options", () => {
 	for (const [options, name, message] of wrong) {
 		test(String(message), () => assert.throws(() => loopLimit(options as LoopOptions), { name, message }));
 	}
+});
+
+describe("wrong arguments are refused in words of ours:", () => {
+	for (const [name, message, make] of [
+		["start(5)", "start(): expected an object of options, got 5.", (limit) => limit.start(5 as never)],
+		["start(null)", "start(): expected an object of options, got null.", (limit) => limit.start(null as never)],
+		[
+			"start({ form })",
+			'start(): unknown option "form". Known options: signal, from.',
+			(limit) => limit.start({ form: "" } as never),
+		],
+		["start({ signal: 5 })", "signal: expected an AbortSignal, got 5.", (limit) => limit.start({ signal: 5 } as never)],
+	] as [string, string, (limit: LoopLimit) => unknown][])
+		test(name, () => assert.throws(() => make(loopLimit()), { name: "TypeError", message }));
+
+	for (const [name, message, make] of [
+		["charge(null)", "charge(): expected { tokens, cost }, got null.", (run) => run.charge(null as never)],
+		["charge(5)", "charge(): expected { tokens, cost }, got 5.", (run) => run.charge(5 as never)],
+		[
+			"endTurn()",
+			"endTurn(): expected { goesOn: true or false }, got undefined.",
+			(run) => (run.endTurn as () => Promise<unknown>)(),
+		],
+		["endTurn({})", "endTurn(): expected { goesOn: true or false }, got {}.", (run) => run.endTurn({} as never)],
+		["call()", "call(): expected { tool, input }, got undefined.", (run) => (run.call as () => Promise<unknown>)()],
+		[
+			"call({ name })",
+			'call(): expected { tool, input }, got {"name":"bash"}.',
+			(run) => run.call({ name: "bash" } as never, "id"),
+		],
+	] as [string, string, (run: LoopRun) => Promise<unknown>][])
+		test(`${name}, and the run goes on`, async () => {
+			const run = loopLimit().start();
+			await run.turn();
+			await assert.rejects(make(run), { name: "TypeError", message });
+			assert.equal(await run.call(call(), "id"), undefined);
+			assert.equal(await run.endTurn({ goesOn: true }), "go_on");
+		});
+
+	test("an end of a turn that nobody began changes nothing", async () => {
+		const run = loopLimit({ turns: 1 }).start();
+		assert.equal(await run.endTurn({ goesOn: true }), "stop");
+		assert.deepEqual(await run.turn(), []);
+		assert.equal(brief(await run.settle()), "interrupted 1");
+	});
+});
+
+describe("a price", () => {
+	/** The dollars of a run whose one turn is charged so. */
+	async function costOf(options: LoopOptions, ...charges: object[]): Promise<number> {
+		const run = loopLimit(options).start();
+		await run.turn();
+		for (const charge of charges) await run.charge(charge);
+		await run.endTurn({ goesOn: false });
+		return (await run.settle()).cost;
+	}
+
+	test("is asked for what is charged without a cost, and for nothing else", async () => {
+		const asked: unknown[] = [];
+		const price = (spent: { tokens?: number | undefined }): number => {
+			asked.push(spent);
+			return (spent.tokens ?? 0) / 1000;
+		};
+		assert.equal(
+			await costOf({ price }, { tokens: 500, model: "small" }, { cost: 0.25 }, { tokens: 1, cost: 0 }),
+			0.75,
+		);
+		assert.deepEqual(asked, [{ tokens: 500, model: "small" }]);
+	});
+
+	test("may come late", async () => {
+		assert.equal(await costOf({ price: () => Promise.resolve(0.5) }, { tokens: 9 }), 0.5);
+	});
+
+	for (const [what, price] of [
+		["throws", (): number => { throw new Error("unknown model"); }], // prettier-ignore
+		["is no number", () => "cheap" as never],
+		["is below 0", () => -1],
+		["is null", () => null as never],
+	] as [string, () => number][])
+		test(`that ${what} stops the run`, async () => {
+			const run = loopLimit({ price }).start();
+			await run.turn();
+			await run.charge({ tokens: 10 });
+			assert.ok(run.signal.aborted);
+			assert.equal(await run.endTurn({ goesOn: true }), "stop");
+			const outcome = await run.settle();
+			assert.ok(outcome.kind === "failed" && outcome.by === "breaker");
+			assert.match(outcome.message, /unknown model|price\(\): expected US dollars from 0, got (cheap|-1|null)\./);
+			assert.equal(outcome.tokens, 10);
+		});
+
+	test("is missed once where cost is limited and nobody tells it", async () => {
+		const problems: string[] = [];
+		const run = loopLimit({ cost: 1, onProblem: (problem) => problems.push(problem) }).start();
+		for (let n = 0; n < 2; n++) {
+			await run.turn();
+			await run.charge({ tokens: 10 });
+			await run.endTurn({ goesOn: true });
+		}
+		assert.deepEqual(problems, [
+			"Cost is limited, but a response came without one, and there is no price(): the run is not held to that limit.",
+		]);
+		const told = loopLimit({ cost: 1, onProblem: (problem) => problems.push(problem) }).start();
+		await told.turn();
+		await told.charge({ tokens: 10, cost: 0 });
+		assert.equal(problems.length, 1);
+	});
 });
 
 describe("a run", () => {

@@ -11,7 +11,7 @@ import {
 	type TranscriptContext,
 } from "@earendil-works/pi-ai";
 import type { StreamFn } from "@earendil-works/pi-agent-core";
-import { simulateReadableStream } from "ai";
+import { APICallError, simulateReadableStream } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import type { Reply } from "../harness/model.ts";
 
@@ -46,7 +46,7 @@ export class ScriptedModel {
 export function aiModel(model: ScriptedModel): MockLanguageModelV4 {
 	const content = async ({ prompt }: { prompt: unknown }) => {
 		const { text = "", thinking, calls = [], failure, stop, usage = {} } = await model.reply(textsIn(prompt));
-		if (failure) throw new Error(failure.message);
+		if (failure) throw failureOf(failure);
 		const { prompt: input = 500, completion: output = 50 } = usage;
 		return {
 			reasoning: thinking,
@@ -98,6 +98,12 @@ export function aiModel(model: ScriptedModel): MockLanguageModelV4 {
 			};
 		},
 	});
+}
+
+/** One that the SDK repeats at once if its status says so. */
+function failureOf({ status, message }: NonNullable<Reply["failure"]>): Error {
+	const request = { url: "", requestBodyValues: {}, responseHeaders: { "retry-after-ms": "1" } };
+	return status < 429 ? new Error(message) : new APICallError({ message, ...request, isRetryable: true });
 }
 
 /** As what a bare agent of pi streams from. */

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { Agent, type AgentOptions } from "@earendil-works/pi-agent-core";
+import { Agent, type AgentOptions, type StreamFn } from "@earendil-works/pi-agent-core";
 import { type Api, type Model, Type } from "@earendil-works/pi-ai";
-import { limitAgent, type LoopOptions } from "../../src/hosts/pi-agent/index.ts";
+import { loopLimit } from "../../src/hosts/loop/index.ts";
+import { limitAgent, type AgentLimitOptions } from "../../src/hosts/pi-agent/index.ts";
 import { calls, type Reply, text } from "../harness/model.ts";
+import { replaceVariables } from "../harness/session.ts";
 import { piStream, ScriptedModel, type Script } from "./model.ts";
 
 const MODEL = { id: "m", api: "a", provider: "p", input: ["text"], contextWindow: 1e6 } as unknown as Model<Api>;
@@ -11,7 +16,7 @@ const work = (n: number): Reply => calls({ name: "noop", args: { n } });
 const endless: Script = work;
 const user = (content: string) => ({ role: "user", content, timestamp: 0 }) as const;
 
-function stage(options: LoopOptions, script: Script, more: Partial<AgentOptions> = {}, terminate = false) {
+function stage(options: AgentLimitOptions, script: Script, more: Partial<AgentOptions> = {}, terminate = false) {
 	const model = new ScriptedModel(script);
 	const outcomes: string[] = [];
 	let ran = 0;
@@ -137,6 +142,76 @@ test("a limit that refuses the first turn is named by the agent's error", async 
 	assert.equal(model.requests.length, 0);
 });
 
+test("a shared limit that others have spent meanwhile ends the run cleanly", async (t) => {
+	const agentDir = mkdtempSync(join(tmpdir(), "pi-test-"));
+	t.after(() => rmSync(agentDir, { recursive: true }));
+	t.after(replaceVariables({ PI_CODING_AGENT_DIR: agentDir }));
+	const options = { turns: "unlimited", dayTurns: 3, grace: 0 } as const;
+	const beforeToolCall = async (): Promise<undefined> => {
+		const other = loopLimit(options).start();
+		for (let n = 0; n < 2; n++) {
+			await other.turn();
+			await other.endTurn({ goesOn: n === 0 });
+		}
+		await other.settle();
+	};
+	const { agent, limit, model } = stage(options, endless, { beforeToolCall });
+	await agent.prompt("go");
+	assert.deepEqual([agent.state.errorMessage, model.requests.length], [undefined, 1]);
+	assert.ok(limit.outcome?.kind === "exhausted" && limit.outcome.meter === "dayTurns");
+});
+
+test("an abort after a turn lets no further request leave", async () => {
+	const { agent, limit, model } = stage({ turns: 5 }, endless);
+	agent.subscribe((event) => {
+		if (event.type === "turn_end") agent.abort();
+	});
+	await agent.prompt("go");
+	assert.deepEqual([limit.outcome?.kind, model.requests.length], ["interrupted", 1]);
+});
+
+describe("cost", () => {
+	/** A model without prices, as one that somebody runs at home. */
+	const unpriced = (model: ScriptedModel): StreamFn => {
+		const stream = piStream(model);
+		return async (...args) => {
+			const made = await stream(...args);
+			const { usage } = await made.result();
+			usage.cost.total = 0;
+			return made;
+		};
+	};
+
+	test("is what pi's model reports, and a price is not asked for it", async () => {
+		const { agent, limit } = stage({ turns: 2, price: () => 9 }, endless);
+		await agent.prompt("go");
+		assert.equal(limit.outcome?.cost, 0.5);
+	});
+
+	test("of a model without prices is what the price says of each reply", async () => {
+		const asked: unknown[] = [];
+		const price = (reply: { role: string; model: string }): number => {
+			asked.push(reply.role);
+			return 0.4;
+		};
+		const model = new ScriptedModel(endless);
+		const { agent, limit } = stage({ cost: 1, grace: 0, price }, endless, { streamFn: unpriced(model) });
+		await agent.prompt("go");
+		assert.deepEqual([limit.outcome?.kind, limit.outcome?.cost, model.requests.length], ["exhausted", 1.2, 3]);
+		assert.deepEqual(asked, Array(3).fill("assistant"));
+	});
+
+	test("that nobody knows is said once", async () => {
+		const problems: string[] = [];
+		const model = new ScriptedModel(endless);
+		const onProblem = (problem: string): unknown => problems.push(problem);
+		const { agent } = stage({ turns: 3, cost: 1, onProblem }, endless, { streamFn: unpriced(model) });
+		await agent.prompt("go");
+		assert.equal(problems.length, 1);
+		assert.match(problems[0] ?? "", /^Cost is limited, but a response came without one/);
+	});
+});
+
 test("notes are not left in the transcript", async () => {
 	const { agent, model } = stage({ turns: 2, grace: 1 }, endless);
 	await agent.prompt("go");
@@ -149,5 +224,9 @@ test("meters and variables can be read, and wrong options are refused", async ()
 	await agent.prompt("go");
 	assert.equal(limit.snapshot().turns.used, 3);
 	assert.match(limit.environment()["PI_TURN_LIMIT_ROOT"] ?? "", /^\d+\./);
+	assert.throws(() => limitAgent(null as never), {
+		name: "TypeError",
+		message: "limitAgent(): expected an Agent of pi-agent-core, got null.",
+	});
 	assert.throws(() => limitAgent(agent, { turn: 1 } as never), { message: /^limitAgent\(\): unknown option "turn"/ });
 });

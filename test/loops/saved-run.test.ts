@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { loopLimit, type LoopOptions, type LoopRun } from "../../src/hosts/loop/index.ts";
-import { readRun } from "../../src/hosts/loop/saved-run.ts";
+import { readRun, sealed } from "../../src/hosts/loop/saved-run.ts";
 
 async function work(run: LoopRun, turns: number): Promise<number> {
 	for (let n = 0; n < turns; n++) {
@@ -158,8 +158,23 @@ describe("text that is no saved run", () => {
 	const saved = async (): Promise<Record<string, unknown>> => {
 		const run = loopLimit({ turns: 1, policy: "synthesize" }).start();
 		await work(run, 1);
-		return JSON.parse(run.save()) as Record<string, unknown>;
+		return JSON.parse(run.save().slice(run.save().indexOf("{"))) as Record<string, unknown>;
 	};
+
+	test("is refused wherever a single character of it is wrong, lost or added", async () => {
+		const run = loopLimit({ turns: 3, toolCalls: 1, policy: "synthesize" }).start();
+		await work(run, 2);
+		const text = run.save();
+		assert.ok(readRun(text));
+		const accepted = Array.from(text).flatMap((character, at) => {
+			const [before, after] = [text.slice(0, at), text.slice(at + 1)];
+			const other = character === "1" ? "2" : "1";
+			return [`${before}${after}`, `${before}${other}${after}`, `${before}${character}1${after}`, before].filter(
+				(damaged) => readRun(damaged) !== undefined,
+			);
+		});
+		assert.deepEqual(accepted, []);
+	});
 
 	test("is refused, so that nothing begins anew by mistake", () => {
 		for (const from of ["", "{}", "[]", "null", "3", '{"version":2}'])
@@ -171,7 +186,7 @@ describe("text that is no saved run", () => {
 
 	test("is refused if any part of it is wrong", async () => {
 		const whole = await saved();
-		assert.ok(readRun(JSON.stringify(whole)));
+		assert.ok(readRun(sealed(whole)));
 		const phase = whole["phase"] as Record<string, Record<string, unknown>>;
 		const run = phase["run"] as Record<string, unknown>;
 		const wrong: Record<string, unknown>[] = [
@@ -211,13 +226,13 @@ describe("text that is no saved run", () => {
 			{ phase: { name: "stopped", run } },
 		];
 		for (const change of wrong)
-			assert.equal(readRun(JSON.stringify({ ...whole, ...change })), undefined, JSON.stringify(change));
+			assert.equal(readRun(sealed({ ...whole, ...change })), undefined, JSON.stringify(change));
 	});
 
 	test("may hold meters that this version does not know", async () => {
 		const whole = await saved();
 		const used = { ...(whole["used"] as object), fortnightTurns: 3 };
-		const read = readRun(JSON.stringify({ ...whole, used }));
+		const read = readRun(sealed({ ...whole, used }));
 		assert.deepEqual([read?.used.turns, read && "fortnightTurns" in read.used], [1, false]);
 	});
 });

@@ -13,7 +13,7 @@ const obeying: Script = (n, texts) =>
 		: calls({ name: "noop", args: { n } });
 
 const SCENES: Record<string, { max: number; script: Script; policy?: "synthesize"; grace?: number }> = {
-	"5 steps, a model that would report if told": { max: 5, script: obeying },
+	"5 steps, a model that reports if told": { max: 5, script: obeying },
 	"5 steps, one last answer": { max: 5, script: obeying, policy: "synthesize", grace: 0 },
 	"5 steps, done on the fifth": {
 		max: 5,

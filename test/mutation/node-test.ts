@@ -39,6 +39,11 @@ export function describe(name: string, declare: () => void): void {
 	path = around;
 }
 
+export { describe as suite, test as it };
+
+/** A process that judges ends its terminals with itself. */
+export function after(): void {}
+
 export function test(name: string, body: Body): void {
 	const id = [...path, name].join(" > ");
 	registered.push({ id, run: () => runBody(body) });

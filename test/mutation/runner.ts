@@ -41,10 +41,12 @@ const context = ((globalThis as Record<string, unknown>)[INSTRUMENTER_CONSTANTS.
 
 /** Of the configuration. */
 interface InProcess {
-	/** Test files, and folders (`test/core/`) for all test files in them. */
-	readonly files: readonly string[];
+	/** By the beginning of a source's path: test files, and folders (`test/core/`) for all test files in them. */
+	readonly judges: Readonly<Record<string, readonly string[]>>;
 	/** Milliseconds after which a test hangs: ten times what any of them takes. */
 	readonly patience: number;
+	/** Sources that remember results, and would answer with those of the mutant before. */
+	readonly remembering?: readonly string[];
 }
 
 /** Milliseconds. */
@@ -54,6 +56,7 @@ class SessionRunner implements TestRunner {
 	static inject = tokens(commonTokens.options);
 	/** In the order in which their tests run; the first failure ends a mutant. */
 	readonly #files: readonly string[];
+	readonly #remembering: readonly string[];
 	#loaded: Promise<void> | undefined;
 	#loads = 0;
 	/** The tests that have killed a mutant, the last one first: it often kills the next one, which stands beside it. */
@@ -64,8 +67,11 @@ class SessionRunner implements TestRunner {
 	#uncaught: unknown[] = [];
 
 	constructor(options: StrykerOptions) {
-		const { files, patience } = options["inProcess"] as InProcess;
-		this.#files = files.flatMap((path) => (path.endsWith("/") ? testsIn(path) : [path]));
+		const { judges, patience, remembering = [] } = options["inProcess"] as InProcess;
+		const isMutated = (source: string): boolean => options.mutate.some((pattern) => pattern.startsWith(source));
+		const chosen = Object.entries(judges).flatMap(([source, files]) => (isMutated(source) ? files : []));
+		this.#files = [...new Set(chosen)].flatMap((path) => (path.endsWith("/") ? testsIn(path) : [path]));
+		this.#remembering = remembering;
 		setPatience(patience);
 	}
 
@@ -88,7 +94,8 @@ class SessionRunner implements TestRunner {
 		hitLimit,
 		reloadEnvironment,
 	}: MutantRunOptions): Promise<MutantRunResult> {
-		if (reloadEnvironment) this.#loaded = undefined;
+		const source = relative(ROOT, activeMutant.fileName);
+		if (reloadEnvironment || this.#remembering.includes(source)) this.#loaded = undefined;
 		// One that is known to survive would run all tests that reach it, for nothing. MUTATION=all looks again.
 		if (process.env["MUTATION"] !== "all" && isKnown(activeMutant))
 			return { status: MutantRunStatus.Survived, nrOfTests: 0 };

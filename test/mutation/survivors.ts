@@ -1,4 +1,4 @@
-/** The mutants of src/hosts/pi and src/loop that nobody finds, and why: `survivors.json`. */
+/** The mutants that nobody finds, and why: `survivors.json`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -233,16 +233,20 @@ test("/turn-limit cost sets, raises, shows and lifts the limit, and refuses what
 	const rpc = await (await host(t)).rpc();
 	const expected = "cost: expected dollars such as 2.50 or $2.50, or unlimited, got";
 	for (const [args, answer] of [
-		["cost", "cost  $0.00 of ∞  default"],
+		["cost", "cost  $0.00, unlimited  default"],
 		["cost +1", "Cost limit is unlimited; there is nothing to raise."],
 		["cost 2.50", "Cost limit set to $2.50."],
 		["cost +1", "$1.00 more: $3.50 in the next run's first round."],
 		["cost +$0.25", "$0.25 more: $3.75 in the next run's first round."],
-		["cost", "cost  $0.00 of $3.75  /turn-limit"],
+		["cost", "cost  $0.00 of $3.75 (2.50 + 1.25)  /turn-limit"],
 		["COST $5", "Cost limit set to $5.00."],
-		...["-1", "2,50", "1e3", "five", "$", "+0", "+", "2.50 EUR", "1234567890"].map((bad) => [
+		...["-1", "2,50", "1e3", "five", "$", "2.50 EUR", "1234567890"].map((bad) => [
 			`cost ${bad}`,
 			`${expected} "${bad}". Nothing has changed.`,
+		]),
+		...["+0", "+"].map((bad) => [
+			`cost ${bad}`,
+			`cost: expected an increase such as +1, got "${bad}". Nothing has changed.`,
 		]),
 		["cost", "cost  $0.00 of $5.00  /turn-limit"],
 		["cost Unlimited", "Cost limit set to unlimited; it never asks again in this session."],

@@ -35,7 +35,7 @@ async function harmed(t: Parameters<typeof host>[0], options: HostOptions = {}, 
 }
 
 const KEPT = (pi: Host): string =>
-	`pi-turn-limit: The shared budget was not told of 1 turn, $5.00, 275k tokens yet; that is kept, and counted when it is next used. The ledger is refused: ${ledger(pi)} is not a directory.\n`;
+	`pi-turn-limit: Not yet counted in the shared budget: 1 turn, $5.00, 275k tokens. It is saved, and counted when the budget is next used. The ledger is refused: ${ledger(pi)} is not a directory.\n`;
 
 for (const mode of ["print", "json"] as const) {
 	test(`the last turn of a script (${mode}) is kept, said and counted by the next one`, async (t) => {
@@ -61,7 +61,7 @@ test("a script whose last turn cannot be kept exits with 1 and says what is lost
 	assert.deepEqual([code, stdout], [1, "done\n"]);
 	assert.match(
 		stderr,
-		/^pi-turn-limit: The shared budget was not told of 1 turn, \$5\.00, .*, and will not be once this process has ended\. The ledger is refused: .* A debt cannot be kept in .*: EEXIST.*\n$/,
+		/^pi-turn-limit: Not counted in the shared budget: 1 turn, \$5\.00, .*\. It is lost when this process ends\. The ledger is refused: .* A debt cannot be kept in .*: EEXIST.*\n$/,
 	);
 });
 
@@ -75,7 +75,7 @@ test("a line break in the name of the agent directory makes no line of its own",
 	renameSync(pi.agentDir, odd);
 	Object.assign(pi.env, { PI_CODING_AGENT_DIR: odd });
 	const { stderr } = await pi.print("go");
-	assert.match(stderr, /^pi-turn-limit: The shared budget was not told of .* is not a directory\.\n$/);
+	assert.match(stderr, /^pi-turn-limit: Not yet counted in the shared budget: .* is not a directory\.\n$/);
 });
 
 test("a member that has an answer keeps its debt and says nothing", async (t) => {

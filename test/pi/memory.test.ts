@@ -38,7 +38,7 @@ test("a reload in the middle of a run keeps the counters and what was granted", 
 		async (rpc) => {
 			await reply(rpc, "+2");
 			await rpc.prompt("/reload-now");
-			assert.equal(await turns(rpc), "3 of 7 turns | PI_MAX_TURNS");
+			assert.equal(await turns(rpc), "3 of 7 turns (5 + 2) | PI_MAX_TURNS");
 		},
 		{ model: endless(), env: { PI_MAX_TURNS: "5" }, after: [reloader], answer: "no" },
 	);

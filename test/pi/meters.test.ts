@@ -134,10 +134,12 @@ test("every meter says what it takes where a value is none", async (t) => {
 	const rpc = await (await host(t)).rpc();
 	for (const id of NAMED) {
 		const { expected, word = "" } = SETTINGS[KEY_OF[id]];
-		for (const bad of ["-1", "many", "1e3", "+0", "5 5"]) {
+		for (const bad of ["-1", "many", "1e3", "5 5"]) {
 			const said = await reply(rpc, `${word || "turns"} ${bad}`);
 			assert.equal(said, `${word || "turns"}: expected ${expected}, got "${bad}". Nothing has changed.`);
 		}
+		const increase = await reply(rpc, `${word || "turns"} +0`);
+		assert.match(increase, /: expected an increase such as \+\S+, got "\+0"\. Nothing has changed\.$/);
 	}
 });
 

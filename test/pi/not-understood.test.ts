@@ -1,5 +1,6 @@
 /** A limit that was not understood is no limit: a script does not start without it. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { endless, host, type HostOptions, text } from "../harness/index.ts";
 import { run } from "../settings/status.ts";
@@ -30,12 +31,12 @@ describe("a script does not start, says why in one line and exits 1, with", () =
 		[
 			"a value of the user's file that is no limit",
 			{ agentFiles: { [FILE]: { maxCost: "0.02 $", bell: "loud" } } },
-			'maxCost in turn-limit.json: expected dollars such as 2.50 or $2.50, or unlimited, got "0.02 $".',
+			'maxCost in USER_FILE: expected dollars such as 2.50 or $2.50, or unlimited, got "0.02 $".',
 		],
 		[
 			"a key close to a limit's",
 			{ agentFiles: { [FILE]: { maxCots: 5 } } },
-			'turn-limit.json: unknown keys: "maxCots" (did you mean maxCost?).',
+			'USER_FILE: unknown keys: "maxCots" (did you mean maxCost?).',
 		],
 		[
 			"a project's value that is no limit",
@@ -45,14 +46,15 @@ describe("a script does not start, says why in one line and exits 1, with", () =
 		[
 			"a budget that cannot be used",
 			{ agentFiles: { [FILE]: { budget: { at: 5, account: "a", maxTurns: 5 } } } },
-			"budget.at in turn-limit.json: expected an address, got a number. The budget cannot be used.",
+			"budget.at in USER_FILE: expected an address, got a number. The budget cannot be used.",
 		],
 	] as [string, HostOptions, string][]) {
 		for (const mode of ["print", "json"] as const) {
 			test(`${what} (${mode})`, async (t) => {
 				const pi = await host(t, options);
 				const { stderr, code } = await pi[mode]("go");
-				assert.deepEqual([stderr, code], [`pi-turn-limit: ${line} Not started.\n`, 1]);
+				const named = line.replace("USER_FILE", join(pi.agentDir, FILE));
+				assert.deepEqual([stderr, code], [`pi-turn-limit: ${named} Not started.\n`, 1]);
 				assert.equal(pi.model.requests.length, 0);
 			});
 		}
@@ -61,7 +63,7 @@ describe("a script does not start, says why in one line and exits 1, with", () =
 	test("one comma too many in the user's file", async (t) => {
 		const pi = await host(t, { agentFiles: { [FILE]: '{ "maxTurns": 5, }' } });
 		const { stderr, code } = await pi.print("go");
-		assert.match(stderr, /^pi-turn-limit: turn-limit\.json: .*JSON at position 17.*\. Not started\.\n$/);
+		assert.match(stderr, /^pi-turn-limit: \/\S+\/turn-limit\.json: .*JSON at position 17.*\. Not started\.\n$/);
 		assert.deepEqual([code, pi.model.requests.length], [1, 0]);
 	});
 
@@ -141,7 +143,7 @@ describe("a command in a script", () => {
 			const followed = await pi[mode]("/turn-limit cost 5USD", "go");
 			assert.match(
 				followed.stderr,
-				/got "5USD".*\npi-turn-limit: A command before this prompt was not carried out\. Not started\.\n$/,
+				/got "5USD".*\npi-turn-limit: A command before this prompt failed\. Not started\.\n$/,
 			);
 			assert.deepEqual([followed.code, pi.model.requests.length], [1, 0]);
 		});

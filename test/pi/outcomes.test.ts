@@ -174,6 +174,15 @@ describe("with a person", () => {
 	});
 });
 
+test("the line about a script that the policy abort stopped speaks of no final pass", async (t) => {
+	const pi = await host(t, { session: true, model: endless(), env: { PI_MAX_TURNS: "2" } });
+	assert.equal((await pi.print("go")).code, 53);
+	assert.equal(pi.model.requests.length, 2, "no final pass");
+	const tui = await pi.terminal({ args: ["-c"] });
+	const screen = await tui.shows("Turn limit reached");
+	assert.doesNotMatch(screen, /final pass/);
+});
+
 describe("one outcome per run", () => {
 	test("two prompts in one process, the first stopped, the second not: two outcomes, two fates, exit code 53", async (t) => {
 		const pi = await spied(t, { model: [...times(5), text("finished")], env: limit5 });

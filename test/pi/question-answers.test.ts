@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endless, host, type Terminal } from "../harness/index.ts";
+import { Story } from "../history/story.ts";
+import { tableIn } from "../history/table.ts";
 import { continued, editor, interrupt, over, ready, start, stopped } from "./questions.ts";
 
 for (const [cols, rows] of [
@@ -28,21 +30,57 @@ for (const [cols, rows] of [
 	});
 }
 
+/** Limits that take two lines above the editor in 60 columns, three in 40. */
+const FOUR = { PI_TURN_LIMIT_TOOLS: "9", PI_TURN_LIMIT_COST: "5", PI_TURN_LIMIT_SESSION_TURNS: "40" };
+
 for (const [cols, rows] of [
 	[60, 20],
 	[40, 15],
 ] as const) {
 	test(`in ${cols} columns and ${rows} rows the hint and every choice are in sight, whatever the policy`, async (t) => {
-		for (const policy of ["abort", "synthesize"]) {
-			const { tui } = await ready(t, { cols, rows, env: { PI_TURN_LIMIT_POLICY: policy } });
-			const words = tui.screen().replace(/\s+/g, " ");
-			assert.match(words, /Turn limit reached You've used 1 turn\. Continue\? /);
-			assert.match(words, /→ Continue \(1 more turn\) \[y\] Continue, and tell it something… /);
-			assert.match(words, policy === "abort" ? / Wrap up now Stop \[n\] / : / Stop with an answer \[n\] Stop now /);
-			assert.match(words, / y\/n, (a )?number, (or )?↑↓ (and )?Enter\. Escape stops/);
-		}
+		for (const env of [FOUR, {}])
+			for (const policy of ["abort", "synthesize"]) {
+				const { tui } = await ready(t, { cols, rows, env: { ...env, PI_TURN_LIMIT_POLICY: policy } });
+				const words = tui.screen().replace(/\s+/g, " ");
+				assert.match(words, /Turn limit reached You've used 1 turn\. Continue\? /);
+				assert.match(words, /→ Continue \(1 more turn\) \[y\] Continue, and tell it something… /);
+				assert.match(words, policy === "abort" ? / Wrap up now Stop \[n\] / : / Stop with an answer \[n\] Stop now /);
+				assert.match(words, / y\/n, (a )?number, (or )?↑↓ (and )?Enter\. /);
+				assert.match(
+					words,
+					policy === "abort" ? / Esc(ape)? stops\.( |$)/ : / (Escape stops with an answer|Esc answers)\.( |$)/,
+				);
+			}
 	});
 }
+
+test("at 60 columns and 20 rows a line that does not fit is left out whole", async (t) => {
+	const story = new Story("old");
+	for (let i = 0; i < 12; i++) story.prompt().turns(4);
+	const agentFiles = { "sessions/--project--/old.jsonl": story.lines().join("\n") };
+	const { pi, tui } = await start(t, { cols: 60, rows: 20, agentFiles });
+	tui.type("/turn-limit advise\r");
+	await tableIn(pi.agentDir);
+	tui.type("go\r");
+	const screen = await tui.shows("→ Continue");
+	assert.match(
+		screen,
+		/\n Of your 12 prompts that came this far, 12 finished by\n themselves, half of them within 3 more turns \(\$0\.03\)\.\n/,
+	);
+	assert.doesNotMatch(screen, /^ …$|Wrap up now gets/m);
+});
+
+test("a number shows what was typed, and which other limit asks before it is spent", async (t) => {
+	const { tui } = await ready(t, { cols: 80, rows: 24, env: { PI_TURN_LIMIT_SESSION_TURNS: "4" } });
+	tui.type("2");
+	await tui.shows("✓ Continue (2 more turns) [y]");
+	await tui.shows(" 2: Enter takes it. Escape stops.");
+	tui.type("0");
+	await tui.shows("✓ Continue (3 more turns, then the session turn limit) [y]");
+	await tui.shows(" 20: Enter takes it. Escape stops.");
+	tui.press("enter");
+	await continued(tui);
+});
 
 test("a terminal too low for question and editor shows the title and every choice, and takes the answer", async (t) => {
 	const { tui } = await ready(t, { cols: 60, rows: 7 });

@@ -4,7 +4,8 @@ import type { TerminalOptions } from "../harness/terminal.ts";
 import type { Scope } from "../harness/wait.ts";
 
 /** What differs from one test to the next. */
-export interface Scene extends TerminalOptions, Pick<HostOptions, "settings" | "env" | "before" | "after" | "session"> {
+export interface Scene
+	extends TerminalOptions, Pick<HostOptions, "settings" | "env" | "agentFiles" | "before" | "after" | "session"> {
 	/** The model's reply to the prompt, for a test that holds it back. */
 	reply?: () => Reply;
 }

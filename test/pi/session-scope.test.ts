@@ -32,14 +32,14 @@ test("a session that is resumed goes on from what it has spent", async (t) => {
 test("/turn-limit shows the session always; summaries count, and a resume finds the same", async (t) => {
 	const pi = await host(t, { session: true, model: endless(done), settings: { compaction: { keepRecentTokens: 1 } } });
 	const rpc = await pi.rpc();
-	assert.equal((await status(rpc))["session turns"], "0 of ∞ | default");
+	assert.equal((await status(rpc))["session turns"], "0, unlimited | default");
 	await run(rpc);
 	await run(rpc, "more");
 	await rpc.send({ type: "compact" });
 	const shown = await reply(rpc, "session");
 	assert.match(
 		shown,
-		/^session turns +2 of ∞ +default\nsession cost +\$0\.04 of ∞ +default\nsession tokens +2\.2k of ∞/,
+		/^session turns +2, unlimited +default\nsession cost +\$0\.04, unlimited +default\nsession tokens +2\.2k, unlimited/,
 	);
 	await rpc.close();
 	assert.equal(await reply(await pi.rpc({ args: ["-c"] }), "session"), shown);
@@ -53,9 +53,9 @@ test("branches that were left count", async (t) => {
 	await run(rpc, "this way");
 	await rpc.prompt(`/go-to ${first}`);
 	await run(rpc, "that way");
-	assert.equal((await status(rpc))["session turns"], "3 of ∞ | default");
+	assert.equal((await status(rpc))["session turns"], "3, unlimited | default");
 	await rpc.close();
-	assert.equal((await status(await pi.rpc({ args: ["-c"] })))["session turns"], "3 of ∞ | default");
+	assert.equal((await status(await pi.rpc({ args: ["-c"] })))["session turns"], "3, unlimited | default");
 });
 
 test("a yes grants a tenth of the session's limit, +n another amount, and both last", async (t) => {
@@ -65,7 +65,7 @@ test("a yes grants a tenth of the session's limit, +n another amount, and both l
 	await rpc.run("go");
 	assert.equal(pi.model.requests.length, 22);
 	assert.equal(await reply(rpc, "session +3"), "3 turns more: 25 in this session.");
-	assert.equal((await status(rpc))["session turns"], "22 of 25 | /turn-limit");
+	assert.equal((await status(rpc))["session turns"], "22 of 25 (20 + 5) | /turn-limit");
 	await rpc.run("go on");
 	assert.equal(pi.model.requests.length, 25);
 	assert.deepEqual(

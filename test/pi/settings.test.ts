@@ -96,23 +96,23 @@ test("/turn-limit alone is a few aligned lines, also when nothing is set", async
 	const rpc = await (await host(t, { args: ["--turn-limit", "7"] })).rpc();
 	assert.equal(
 		await reply(rpc),
-		`turns           0 of 7 turns       --turn-limit
-tool calls      0 of ∞ tool calls  default
-cost            $0.00 of ∞         default
-tokens          0 of ∞ tokens      default
-time            0s of ∞            default
-repeats         0 of ∞             PI_TURN_LIMIT_REPEATS
-session turns   0 of ∞             default
-session cost    $0.00 of ∞         default
-session tokens  0 of ∞             default
-policy          abort              default
-grace           0                  default
-time to answer  unlimited          default
-wrap-up text    the built-in one   default
-partial note    on                 default
-bell            on                 default
-odds            on                 default
-may repeat      none               default`,
+		`turns           0 of 7 turns             --turn-limit
+tool calls      0 tool calls, unlimited  default
+cost            $0.00, unlimited         default
+tokens          0 tokens, unlimited      default
+time            0s, unlimited            default
+repeats         0, unlimited             PI_TURN_LIMIT_REPEATS
+session turns   0, unlimited             default
+session cost    $0.00, unlimited         default
+session tokens  0, unlimited             default
+policy          abort                    default
+grace           0                        default
+time to answer  unlimited                default
+wrap-up text    the built-in one         default
+partial note    on                       default
+bell            on                       default
+odds            on                       default
+may repeat      none                     default`,
 	);
 });
 
@@ -202,16 +202,17 @@ test("bad values and unknown keys in a file are told in one message, and pi star
 	await run(rpc);
 	assert.equal(pi.model.requests.length, 1);
 	const seconds = "a whole number of seconds from 1 to 2147483, or unlimited";
+	const path = join(pi.agentDir, FILE);
 	assert.deepEqual(rpc.notifications, [
 		{
 			message: [
-				`${FILE}: unknown keys: "maxturns" (did you mean maxTurns?). Ignoring them.`,
-				`maxTurns in ${FILE}: expected a whole number from 0, or unlimited, got -1. Using 6 (PI_MAX_TURNS).`,
-				`maxToolCalls in ${FILE}: expected a whole number from 0, or unlimited, got 1.5. Using unlimited (default).`,
-				`policy in ${FILE}: expected abort or synthesize, got ["abort"]. Using abort (default).`,
-				`grace in ${FILE}: expected a whole number from 0, got Infinity. Using 0 (default).`,
-				`askTimeout in ${FILE}: expected ${seconds}, got "NaN". Using unlimited (default).`,
-				`wrapUpMessage in ${FILE}: expected non-empty text, got 7. Using the built-in one (default).`,
+				`${path}: unknown keys: "maxturns" (did you mean maxTurns?). Ignoring them.`,
+				`maxTurns in ${path}: expected a whole number from 0, or unlimited, got -1. Using 6 (PI_MAX_TURNS).`,
+				`maxToolCalls in ${path}: expected a whole number from 0, or unlimited, got 1.5. Using unlimited (default).`,
+				`policy in ${path}: expected abort or synthesize, got ["abort"]. Using abort (default).`,
+				`grace in ${path}: expected a whole number from 0, got Infinity. Using 0 (default).`,
+				`askTimeout in ${path}: expected ${seconds}, got "NaN". Using unlimited (default).`,
+				`wrapUpMessage in ${path}: expected non-empty text, got 7. Using the built-in one (default).`,
 			].join("\n"),
 			type: "warning",
 		},
@@ -253,12 +254,12 @@ for (const [what, make, why] of [
 		make(path);
 		const before = look(path);
 		const { stderr, code } = await pi.print("go");
-		assert.match(stderr, /^pi-turn-limit: turn-limit\.json: [^\p{Cc}]*\. Not started\.\n$/u);
+		assert.match(stderr, /^pi-turn-limit: \S+\/turn-limit\.json: [^\p{Cc}]*\. Not started\.\n$/u);
 		assert.deepEqual([code, pi.model.requests.length], [1, 0]);
 		const rpc = await pi.rpc();
 		await run(rpc);
 		const [message, ...others] = rpc.notifications.map(({ message }) => message);
-		assert.match(message!, /^turn-limit\.json: [^\p{Cc}]*\. Using the other places and the defaults\.$/u);
+		assert.match(message!, /^\S+\/turn-limit\.json: [^\p{Cc}]*\. Using the other places and the defaults\.$/u);
 		assert.ok(message?.includes(why), message);
 		assert.deepEqual([others, pi.model.requests.length], [[], 1]);
 		assert.deepEqual(look(path), before);
@@ -383,7 +384,7 @@ test("+10 between runs raises the next run's first round", async (t) => {
 	const rpc = await pi.rpc({ answer: (_question, n) => n === 1 });
 	assert.equal(await reply(rpc, "+10"), "10 turns more: 13 in the next run's first round.");
 	assert.deepEqual(rpc.widgets(), [["Turns: 0/13"]]);
-	assert.equal(await turns(rpc), "0 of 13 turns | PI_MAX_TURNS");
+	assert.equal(await turns(rpc), "0 of 13 turns (3 + 10) | PI_MAX_TURNS");
 	await run(rpc);
 	assert.equal(pi.model.requests.length, 16);
 	await run(rpc);
@@ -411,7 +412,7 @@ test("+10 is refused when unlimited, and changes nothing", async (t) => {
 	assert.equal(await reply(rpc, "+10"), "Turn limit is unlimited; there is nothing to raise.");
 	assert.equal(rpc.notifications.at(-1)?.type, "error");
 	assert.equal(await reply(rpc, "tools +10"), "Tool limit is unlimited; there is nothing to raise.");
-	assert.equal(await turns(rpc), "0 of ∞ turns | PI_MAX_TURNS");
+	assert.equal(await turns(rpc), "0 turns, unlimited | PI_MAX_TURNS");
 	assert.deepEqual(rpc.widgets(), []);
 });
 

@@ -12,8 +12,7 @@ describe("the status in the terminal", () => {
 			...{ cols: 80, rows: 24 },
 			shown: [
 				/^ turns {9}░{10} {2}0 of 25 {25}default$/m,
-				/^ session cost {2}█░{9} {2}\$0\.02 of \$25\.00 \(20\.00 \+ 5\.00\)$/m,
-				/^ {3}session\.maxCost in turn-limit\.json$/m,
+				/^ session cost {2}█░{9} {2}\$0\.02 of \$25\.00 \(20\.00 \+ 5\.00\) {2}turn-limit\.json$/m,
 				/^ Unlimited: tool calls, cost, tokens, time, /m,
 				/^ policy: synthesize \(policy in turn-limit\.json\)$/m,
 			],

@@ -29,6 +29,25 @@ test("a headless run with a second of time does not wait for a slow tool", async
 	assert.equal(pi.model.requests.length, 1);
 });
 
+const LINE = /^pi-turn-limit: stopped at the limit of [^\n]*\n$/;
+
+for (const [what, limit, model] of [
+	["before its first turn", "0", endless()],
+	["while the model answers", "0.3s", endless(held())],
+	["under synthesize, with tools to the end", "0.3s", endless(calls(bash("sleep 0.3")))],
+] as const) {
+	test(`a run that is out of time ${what} leaves one line on standard error`, async (t) => {
+		const env = {
+			PI_TURN_LIMIT_TIME: limit,
+			PI_TURN_LIMIT_POLICY: what.startsWith("under") ? "synthesize" : "abort",
+		};
+		const pi = await host(t, { model, env });
+		const { code, stderr } = await pi.print("go");
+		assert.equal(code, 53);
+		assert.match(stderr, LINE);
+	});
+}
+
 test("under synthesize nothing is cut off: the answer comes after the call", async (t) => {
 	const model = ({ last }: { last: string }): Reply =>
 		/is spent/.test(last) ? text("All I have.") : calls(bash("sleep 1.2; echo x >> marks"));

@@ -1,14 +1,9 @@
 /** Pi's messages and entries as we read them. */
-import { agentDirectory } from "../../src/loop/sharing/ledger-directory.ts";
 import assert from "node:assert/strict";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { SessionCompactEvent, SessionEntry, TurnEndEvent } from "@earendil-works/pi-coding-agent";
 import { type Assistant, type Context, finalTextIn, goesOn, isInSight, withNote } from "../../src/hosts/pi/host/api.ts";
 import { isGuided } from "../../src/hosts/pi/outcome/transcript.ts";
-import { replaceVariables } from "../harness/session.ts";
-import { defer } from "../harness/wait.ts";
 
 const say = (text: string) => ({ type: "text", text }) as const;
 const thought = { type: "thinking", thinking: "Hm." } as const;
@@ -74,19 +69,5 @@ for (const [entries, expected] of [
 ] as const) {
 	test(`a session has words of the person at a question: ${expected}`, () => {
 		assert.equal(isGuided(entries as unknown as SessionEntry[]), expected);
-	});
-}
-
-for (const [variable, expected] of [
-	[undefined, join(homedir(), ".pi", "agent")],
-	["", join(homedir(), ".pi", "agent")],
-	["~", homedir()],
-	["~/mine", join(homedir(), "mine")],
-	["/a/~/mine", "/a/~/mine"],
-	["~mine", "~mine"],
-] as const) {
-	test(`what belongs to the user is in ${expected.replace(homedir(), "~")} where PI_CODING_AGENT_DIR is ${variable}`, (t) => {
-		defer(t, replaceVariables(variable === undefined ? {} : { PI_CODING_AGENT_DIR: variable }));
-		assert.equal(agentDirectory(), expected);
 	});
 }

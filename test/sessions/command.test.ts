@@ -77,9 +77,9 @@ describe("/turn-limit", () => {
 
 	test("with the word of a setting shows that one, with the word of a scope all of it", async (t) => {
 		const pi = await start(t);
-		assert.deepEqual(await say(pi, "tools"), ["info: tool calls  0 of ∞ tool calls  default"]);
+		assert.deepEqual(await say(pi, "tools"), ["info: tool calls  0 tool calls, unlimited  default"]);
 		assert.deepEqual(await say(pi, "session"), [
-			"info: session turns   0 of ∞      default\nsession cost    $0.00 of ∞  default\nsession tokens  0 of ∞      default",
+			"info: session turns   0, unlimited      default\nsession cost    $0.00, unlimited  default\nsession tokens  0, unlimited      default",
 		]);
 	});
 
@@ -209,8 +209,14 @@ describe("/turn-limit save", () => {
 		for (const words of ["50", "cost 2.5"]) await say(pi, words);
 		writeFileSync(join(pi.folder, FILE), '{ "turns": 1, "grace": -1 }');
 		const [said = "", ...more] = await say(pi, "save");
-		assert.match(said, /: maxTurns: 50, maxCost: 2\.5\.\nHere PI_MAX_TURNS is stronger: turn limit 7\.$/);
-		assert.match(more.join(), /^warning: turn-limit\.json: unknown keys: "turns".*\ngrace in turn-limit\.json: /);
+		assert.match(
+			said,
+			/: maxTurns: 50, maxCost: 2\.5\.\nIn this session PI_MAX_TURNS takes precedence: turn limit 7\.$/,
+		);
+		assert.match(
+			more.join(),
+			/^warning: \/\S+\/turn-limit\.json: unknown keys: "turns".*\ngrace in \/\S+\/turn-limit\.json: /,
+		);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Cost: $0.00/$2.50");
 	});
 
@@ -356,8 +362,23 @@ describe("a setting", () => {
 		["turns x", 'turns: expected a whole number from 0, or unlimited, got "x". Nothing has changed.'],
 		["tools x", 'tools: expected a whole number from 0, or unlimited, got "x". Nothing has changed.'],
 		["grace x", 'grace: expected a whole number from 0, got "x". Nothing has changed.'],
-		["save it", 'save: expected nothing behind it, got "it". Nothing has changed.'],
+		["save it", 'save: expected nothing after it, got "it". Nothing has changed.'],
 		["forget tols", 'Unknown word "tols". Did you mean tools? /turn-limit help lists all.'],
+		["+x", 'turns: expected an increase such as +10, got "+x". Nothing has changed.'],
+		["cost +0", 'cost: expected an increase such as +1, got "+0". Nothing has changed.'],
+		["day +x", 'day: expected an increase such as +10, got "+x". Nothing has changed.'],
+		["grace +x", 'grace: expected a whole number from 0, got "+x". Nothing has changed.'],
+		["day cots 5", 'day: expected turns, cost or tokens, got "cots". Did you mean cost? Nothing has changed.'],
+		["Tree time 5", 'tree: expected turns, cost or tokens, got "time". Nothing has changed.'],
+		["day -1", 'day: expected a whole number from 0, or unlimited, got "-1". Nothing has changed.'],
+		["day cost x", 'day cost: expected dollars such as 2.50 or $2.50, or unlimited, got "x". Nothing has changed.'],
+		["forget day cots", 'day: expected turns, cost or tokens, got "cots". Did you mean cost? Nothing has changed.'],
+		["bell", "bell is set in turn-limit.json or by PI_TURN_LIMIT_BELL, not here."],
+		["ODDS off", "odds is set in turn-limit.json or by PI_TURN_LIMIT_ODDS, not here."],
+		["wrapUpMessage Stop.", "wrapUpMessage is set in turn-limit.json, not here."],
+		["budget 5", "budget is set in turn-limit.json or by PI_TURN_LIMIT_BUDGET, not here."],
+		["forget save", 'Unknown word "save". /turn-limit help lists all.'],
+		["forget bell", "bell is set in turn-limit.json or by PI_TURN_LIMIT_BELL, not here."],
 	] as const) {
 		test(`that is ${JSON.stringify(words)} is a mistake, which is explained`, async (t) => {
 			const pi = await start(t);
@@ -376,14 +397,14 @@ describe("/turn-limit forget", () => {
 	test("takes the values of a word out of the user's file, and the limits follow", async (t) => {
 		const pi = await start(t, { agentFiles: { [FILE]: saved } });
 		await shows(pi, /turns +0 of 7 turns +maxTurns in turn-limit\.json\n/);
-		assert.deepEqual(await say(pi, "forget turns"), [`info: Taken out of ${join(pi.folder, FILE)}: maxTurns: 7.`]);
+		assert.deepEqual(await say(pi, "forget turns"), [`info: Removed from ${join(pi.folder, FILE)}: maxTurns: 7.`]);
 		await shows(pi, /turns +0 of 25 turns +default\n/);
 		assert.deepEqual(await say(pi, "forget session cost"), [
-			`info: Taken out of ${join(pi.folder, FILE)}: session.maxCost: 20.`,
+			`info: Removed from ${join(pi.folder, FILE)}: session.maxCost: 20.`,
 		]);
 		assert.deepEqual(read(pi), { mine: [1], bell: false, day: saved.day });
 		assert.deepEqual(await say(pi, "forget day"), [
-			`info: Taken out of ${join(pi.folder, FILE)}: day.maxTurns: 3, day.maxCost: 9.`,
+			`info: Removed from ${join(pi.folder, FILE)}: day.maxTurns: 3, day.maxCost: 9.`,
 		]);
 		assert.deepEqual(read(pi), { mine: [1], bell: false });
 		assert.deepEqual(await say(pi, "forget day"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no day.`]);
@@ -392,7 +413,7 @@ describe("/turn-limit forget", () => {
 	test("alone takes out everything that a command can set, and nothing else", async (t) => {
 		const pi = await start(t, { agentFiles: { [FILE]: saved } });
 		const all = "maxTurns: 7, session.maxCost: 20, day.maxTurns: 3, day.maxCost: 9";
-		assert.deepEqual(await say(pi, "forget"), [`info: Taken out of ${join(pi.folder, FILE)}: ${all}.`]);
+		assert.deepEqual(await say(pi, "forget"), [`info: Removed from ${join(pi.folder, FILE)}: ${all}.`]);
 		assert.deepEqual(read(pi), { mine: [1], bell: false });
 		assert.deepEqual(await say(pi, "forget"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no limit.`]);
 	});

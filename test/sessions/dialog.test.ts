@@ -12,7 +12,7 @@ import {
 	TUI_KEYBINDINGS,
 	TuiMainScreen,
 } from "@earendil-works/pi-tui";
-import { choose, type Dialog, type DialogUI, type Options } from "../../src/hosts/pi/ui/dialog/dialog.ts";
+import { choose, type Dialog, type DialogUI, type DialogOptions } from "../../src/hosts/pi/ui/dialog/dialog.ts";
 import type * as loading from "../../src/hosts/pi/ui/load-pi-tui.ts";
 
 const dialog: Dialog = {
@@ -114,7 +114,7 @@ class Screen {
 	}
 
 	/** Opens the list. */
-	async open(options?: Options, ui = this.ui, asked = dialog) {
+	async open(options?: DialogOptions, ui = this.ui, asked = dialog) {
 		const seen: { result?: unknown; error?: unknown } = {};
 		const result = choose(ui, asked, options);
 		void result.then(
@@ -271,13 +271,18 @@ describe("a list of choices", () => {
 	test("covers the editor in a terminal that is too low for both", async (t) => {
 		const screen = new Screen(t);
 		await screen.open();
-		const least = 4 + 5 + 3;
+		const least = 5 + 5 + 3;
 		screen.rows = least;
-		assert.equal(screen.shown.length, 4);
+		assert.equal(screen.shown.length, 5);
 		assert.deepEqual(screen.focus?.render(80), []);
 		screen.rows = least - 1;
 		assert.deepEqual(screen.shown, []);
 		assert.equal(screen.focus.render(80).length, 9);
+		await screen.press(ESCAPE);
+		await screen.open({ rowsAbove: (width) => width / 40 });
+		assert.deepEqual(screen.shown, [], "a widget of two rows above it takes one more");
+		screen.rows = least + 1;
+		assert.equal(screen.shown.length, 5);
 		await screen.press(ESCAPE);
 	});
 });
@@ -605,7 +610,7 @@ describe("a list whose overlay pi takes away for one that closes below it", () =
 });
 
 describe("a choice that asks for a text", () => {
-	async function asking(t: TestContext, options?: Options, draft = "") {
+	async function asking(t: TestContext, options?: DialogOptions, draft = "") {
 		const screen = new Screen(t);
 		screen.editor.setText(draft);
 		const seen = await screen.open(options);
@@ -856,9 +861,9 @@ let copies = 0;
 
 test("pi's terminal library is there once somebody has loaded it", async () => {
 	const copy = `../../src/hosts/pi/ui/load-pi-tui.ts?${++copies}`;
-	const { loadKit, loadedKit } = (await import(copy)) as typeof loading;
-	assert.equal(loadedKit(), undefined);
-	const [kit, same] = await Promise.all([loadKit(), loadKit()]);
-	assert.equal(typeof kit.parseKey, "function");
-	assert.deepEqual([same, loadedKit()], [kit, kit]);
+	const { loadPiTui, loadedPiTui } = (await import(copy)) as typeof loading;
+	assert.equal(loadedPiTui(), undefined);
+	const [piTui, same] = await Promise.all([loadPiTui(), loadPiTui()]);
+	assert.equal(typeof piTui.parseKey, "function");
+	assert.deepEqual([same, loadedPiTui()], [piTui, piTui]);
 });

@@ -1,7 +1,7 @@
 /** The words behind `/turn-limit`: their meaning, their completion, and the help. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { complete, help, increaseOf, mistakeIn, offer, read } from "../../src/hosts/pi/command/grammar.ts";
+import { complete, help, increaseOf, mistakeIn, offer, parseCommand } from "../../src/hosts/pi/command/grammar.ts";
 
 describe("what is typed", () => {
 	for (const [typed, meant] of [
@@ -23,7 +23,7 @@ describe("what is typed", () => {
 			{ alone: "advise", word: "advise", key: "maxTurns", text: '  --session-dir "a  b"' },
 		],
 	] as const) {
-		test(`as ${JSON.stringify(typed)} is read`, () => assert.deepEqual(read(typed), meant));
+		test(`as ${JSON.stringify(typed)} is read`, () => assert.deepEqual(parseCommand(typed), meant));
 	}
 
 	test("is a command if it is a word alone, a setting, a value or an increase", () => {
@@ -43,9 +43,9 @@ describe("what is typed", () => {
 			"forget day",
 			"advise x",
 		];
-		for (const typed of commands) assert.equal(mistakeIn(read(typed)), undefined, typed);
+		for (const typed of commands) assert.equal(mistakeIn(parseCommand(typed)), undefined, typed);
 		for (const typed of ["x", "+0", "+x", "5 6", "tools x", "grace +1", "save it", "forget x", "forget budget"])
-			assert.notEqual(mistakeIn(read(typed)), undefined, typed);
+			assert.notEqual(mistakeIn(parseCommand(typed)), undefined, typed);
 	});
 
 	test("is an increase only with a plus", () => {
@@ -60,10 +60,10 @@ describe("completion", () => {
 
 	for (const [typed, ...expected] of [
 		["u", "unlimited: count turns, never ask"],
-		["+", "+10: raise the limit of turns by that, this round only"],
+		["+", "+10: raise the turn limit by that, this round only"],
 		["to", "tools: tool calls", "tokens: tokens"],
 		["  tools U", "tools unlimited: count tool calls, never ask"],
-		["day turns +", "day turns +10: raise the limit of turns by that"],
+		["day turns +", "day turns +10: raise the day turn limit by that"],
 		["pol", "policy: what follows where nobody continues"],
 		["gr", "grace: turns left when the model is told to wrap up"],
 		["wr", "wrap-up: tell the model to wrap up now"],
@@ -81,7 +81,7 @@ describe("completion", () => {
 			"tools ",
 			"tools 200: tool calls until you are asked",
 			"tools unlimited: count tool calls, never ask",
-			"tools +10: raise the limit of tool calls by that, this round only",
+			"tools +10: raise the tool limit by that, this round only",
 		],
 		[
 			"policy ",
@@ -114,51 +114,33 @@ describe("completion", () => {
 
 describe("the help", () => {
 	const wide = `
-/turn-limit          show meters, settings, the last run
-25                   turns until you are asked
-tools 200            tool calls
-cost 2.50            US dollars
-tokens 500k          tokens
-time 30m             working time
-repeats 5            identical calls in a row
-session turns 25     turns in this session
-session cost 2.50    US dollars in this session
-session tokens 500k  tokens in this session
-tree turns 25        turns in this tree of agents
-tree cost 2.50       US dollars in this tree of agents
-tree tokens 500k     tokens in this tree of agents
-day turns 25         turns today
-day cost 2.50        US dollars today
-day tokens 500k      tokens today
-week turns 25        turns this week
-week cost 2.50       US dollars this week
-week tokens 500k     tokens this week
-month turns 25       turns this month
-month cost 2.50      US dollars this month
-month tokens 500k    tokens this month
-unlimited, off       in place of a number: never ask
-+10                  that many more, this round only
-policy abort         nobody continues: the run is aborted
-policy synthesize    nobody continues: one last answer, tools refused
-grace 2              tell the model to wrap up when 2 turns remain
-grace 0              never tell the model to wrap up
-wrap-up              tell the model to wrap up now
-save                 keep what was set here, for every session
-forget               take what was saved out of your file
-default              back to what flags, environment and files say
-advise               which limit fits, from your own sessions
-help                 these words`.slice(1);
+/turn-limit        show meters, settings, the last run
+25                 turns until you are asked
+tools 200          tool calls
+cost 2.50          US dollars
+tokens 500k        tokens
+time 30m           working time
+repeats 5          identical calls in a row
+session cost 2.50  turns, cost or tokens of session, tree, day, week, month
+unlimited, off     in place of a number: never ask
++10                that many more, this round only
+policy abort       nobody continues: the run is aborted
+policy synthesize  nobody continues: one last answer, tools refused
+grace 2            tell the model to wrap up when 2 turns remain; 0: never
+wrap-up            tell the model to wrap up now
+save               keep what was set here, for every session
+forget             remove what was saved from your file
+default            back to what flags, environment and files say
+advise             which limit fits, from your own sessions
+help               these words`.slice(1);
 
 	test("has every word with an example, below each other where the widest fits", () => {
-		assert.equal(help(69), wide);
+		assert.equal(help(75), wide);
 	});
 
 	test("folds them where it does not", () => {
-		const narrow = help(68).split("\n");
-		assert.deepEqual(
-			narrow,
-			wide.split("\n").map((line) => line.replace(/ {2,}/, ": ")),
-		);
+		const lines = wide.split("\n").map((line) => line.replace(/ {2,}/, ": "));
+		assert.equal(help(74), lines.join("\n").replace("2.50: turns", "2.50:\n  turns"));
 		assert.deepEqual(help(30).split("\n").slice(0, 4), [
 			...["/turn-limit:", "  show meters, settings, the", "  last run", "25: turns until you are asked"],
 		]);

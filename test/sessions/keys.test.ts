@@ -5,7 +5,7 @@ import { KeybindingsManager, TUI_KEYBINDINGS } from "@earendil-works/pi-tui";
 import fc from "fast-check";
 import { Editor } from "../../src/hosts/pi/ui/dialog/editor.ts";
 import {
-	type Key,
+	type ListKey,
 	type Keybindings,
 	type List,
 	OPENED,
@@ -13,11 +13,11 @@ import {
 	Quiet,
 	readKey,
 	type Tui,
-	type Typed,
+	type TypedAnswers,
 } from "../../src/hosts/pi/ui/dialog/keys.ts";
-import * as kit from "../../src/hosts/pi/ui/pi-tui.ts";
+import * as piTui from "../../src/hosts/pi/ui/pi-tui.ts";
 
-const answers: Typed = {
+const answers: TypedAnswers = {
 	words: [["y", "yes"], [], ["n", "no"]],
 	isAmount: (text) => /^\+?[1-9]\d*$/.test(text),
 };
@@ -29,7 +29,7 @@ interface Seen {
 }
 
 /** Presses the keys until one of them answers. */
-function type(keys: readonly Key[]): Seen {
+function type(keys: readonly ListKey[]): Seen {
 	let seen: Seen = { list: OPENED, editor: "", taken: undefined };
 	for (const key of keys) {
 		const step = press(seen.list, key, answers, seen.editor !== "");
@@ -40,9 +40,11 @@ function type(keys: readonly Key[]): Seen {
 	return seen;
 }
 
-const letter = fc.constantFrom(...Array.from("yesnoYx 5")).map((text): Key => ({ type: "text", text }));
-const other = fc.constantFrom<Key["type"]>("enter", "up", "down", "other", "pause").map((type) => ({ type }) as Key);
-const letters = (keys: readonly Key[]): string => keys.map((key) => (key.type === "text" ? key.text : "")).join("");
+const letter = fc.constantFrom(...Array.from("yesnoYx 5")).map((text): ListKey => ({ type: "text", text }));
+const other = fc
+	.constantFrom<ListKey["type"]>("enter", "up", "down", "other", "pause")
+	.map((type) => ({ type }) as ListKey);
+const letters = (keys: readonly ListKey[]): string => keys.map((key) => (key.type === "text" ? key.text : "")).join("");
 
 const withoutArrows = fc
 	.array(fc.oneof(letter, other))
@@ -63,12 +65,12 @@ test("without a pause nothing is answered", () => {
 });
 
 test("once text is in the editor nothing is answered without an arrow", () => {
-	const text: Key = { type: "text", text: "x" };
+	const text: ListKey = { type: "text", text: "x" };
 	fc.assert(fc.property(withoutArrows, (keys) => assert.equal(type([text, ...keys]).taken, undefined)));
 });
 
 test("once text is in the editor an arrow and then Enter answer after a pause", () => {
-	const keys = (["paste", "down", "pause", "enter"] as const).map((type): Key => ({ type }));
+	const keys = (["paste", "down", "pause", "enter"] as const).map((type): ListKey => ({ type }));
 	assert.equal(type(keys).taken, 0);
 	assert.equal(type([{ type: "text", text: "y" }, ...keys]).taken, 0);
 });
@@ -80,7 +82,7 @@ test("a key of no meaning changes nothing", () => {
 
 describe("a key at the list", () => {
 	const open: List = { counts: true, row: 0, held: "" };
-	const letter = (text: string): Key => ({ type: "text", text });
+	const letter = (text: string): ListKey => ({ type: "text", text });
 	const gone: List = { counts: false, row: undefined, held: "" };
 
 	for (const [does, list, key, hasText, step] of [
@@ -133,7 +135,7 @@ describe("a key at the list", () => {
 		["goes down from no row to the first", { ...open, row: undefined }, { type: "down" }, false, { row: 0 }],
 		["waits for a pause", { ...open, counts: false }, { type: "enter" }, false, { counts: false }],
 		["begins to count with a pause", OPENED, { type: "pause" }, false, {}],
-	] as [string, List, Key, boolean, Partial<List>][]) {
+	] as [string, List, ListKey, boolean, Partial<List>][]) {
 		test(does, () => {
 			assert.deepEqual(press(list, key, answers, hasText), { list: { ...open, row: list.row, ...step } });
 		});
@@ -206,7 +208,7 @@ describe("a key at the list", () => {
 			false,
 			{ list: gone, spill: "ye" },
 		],
-	] as [string, List, Key, boolean, ReturnType<typeof press>][]) {
+	] as [string, List, ListKey, boolean, ReturnType<typeof press>][]) {
 		test(does, () => {
 			assert.deepEqual(press(list, key, answers, hasText), step);
 		});
@@ -235,7 +237,7 @@ describe("terminal input", () => {
 		["a report of the terminal", "\x1b[I", undefined],
 	] as const) {
 		test(`is ${what}`, () => {
-			assert.deepEqual(readKey(kit, keybindings, data), key);
+			assert.deepEqual(readKey(piTui, keybindings, data), key);
 		});
 	}
 
@@ -253,7 +255,7 @@ describe("terminal input", () => {
 	for (const [what, keys] of Object.entries(EDITING)) {
 		test(`edits where it is a key to ${what}`, () => {
 			for (const data of keys)
-				assert.deepEqual(readKey(kit, keybindings, data), { type: "edit" }, JSON.stringify(data));
+				assert.deepEqual(readKey(piTui, keybindings, data), { type: "edit" }, JSON.stringify(data));
 		});
 	}
 
@@ -264,8 +266,8 @@ describe("terminal input", () => {
 				"tui.input.submit": [],
 				[binding]: "f2",
 			}) as unknown as Keybindings;
-			assert.deepEqual(readKey(kit, own, "\x1bOQ"), { type: "enter" });
-			assert.deepEqual(readKey(kit, own, "\r"), { type: "other" });
+			assert.deepEqual(readKey(piTui, own, "\x1bOQ"), { type: "enter" });
+			assert.deepEqual(readKey(piTui, own, "\r"), { type: "other" });
 		}
 	});
 });
@@ -317,7 +319,7 @@ describe("the editor behind a dialog", () => {
 			...{ getEditorText: () => "", setEditorText: (text: string) => typed.push(`set ${text}`) },
 			pasteToEditor: (text: string) => typed.push(`paste ${text}`),
 		};
-		return { typed, component, tui, ui, editor: new Editor(ui, kit, tui as unknown as Tui) };
+		return { typed, component, tui, ui, editor: new Editor(ui, piTui, tui as unknown as Tui) };
 	}
 
 	test("gets keys as if it had them, and says how many rows it takes", () => {
@@ -354,7 +356,7 @@ describe("the editor behind a dialog", () => {
 
 	test("is unknown on a pi that does not tell who has the keys", () => {
 		const { ui } = screen(null);
-		assert.equal(new Editor(ui, kit, {} as Tui).find(), undefined);
+		assert.equal(new Editor(ui, piTui, {} as Tui).find(), undefined);
 	});
 
 	test("gets what it can paste where it takes no keys itself", () => {
@@ -377,7 +379,7 @@ describe("the editor behind a dialog", () => {
 		const { tui, ui } = screen(overlay);
 		const stack = [{ component: overlay }];
 		Object.assign(tui, { isOverlayFocused: () => true, overlayStack: stack });
-		const editor = new Editor(ui, kit, tui as unknown as Tui);
+		const editor = new Editor(ui, piTui, tui as unknown as Tui);
 		assert.deepEqual([editor.overlay, editor.isThere, editor.hasText], [overlay, false, true]);
 		editor.type("\x1b");
 		assert.deepEqual(typed, ["\x1b"]);
@@ -389,15 +391,15 @@ describe("the editor behind a dialog", () => {
 
 	test("is no overlay where a dialog has the keys in the editor's place, or pi does not tell", () => {
 		const { tui, ui } = screen({ render: () => [] });
-		assert.equal(new Editor(ui, kit, tui as unknown as Tui).overlay, undefined);
+		assert.equal(new Editor(ui, piTui, tui as unknown as Tui).overlay, undefined);
 		tui["isOverlayFocused"] = () => false;
-		assert.equal(new Editor(ui, kit, tui as unknown as Tui).overlay, undefined);
+		assert.equal(new Editor(ui, piTui, tui as unknown as Tui).overlay, undefined);
 	});
 
 	test("is an overlay also where that holds a text of its own", () => {
 		const { tui, ui, component } = screen(undefined);
 		tui["isOverlayFocused"] = () => true;
-		const editor = new Editor(ui, kit, tui as unknown as Tui);
+		const editor = new Editor(ui, piTui, tui as unknown as Tui);
 		assert.deepEqual([editor.overlay, editor.find()], [component, undefined]);
 	});
 

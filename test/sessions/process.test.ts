@@ -273,7 +273,7 @@ describe("a limit that was not understood", () => {
 		const { followed } = await script(t, ["/turn-limit tools"], bad);
 		const [first, second] = followed.stderr.split("\n");
 		assert.equal(first, `pi-turn-limit: ${what} No run would start.`);
-		assert.match(second ?? "", /^pi-turn-limit: tool calls +0 of ∞ tool calls +default$/);
+		assert.match(second ?? "", /^pi-turn-limit: tool calls +0 tool calls, unlimited +default$/);
 		assert.deepEqual([followed.exits, process.exitCode], [[], 1]);
 	});
 });
@@ -285,7 +285,7 @@ describe("a command that is not carried out", () => {
 		await pi.session.prompt("ends");
 		assert.match(
 			followed.stderr,
-			/^pi-turn-limit: .*\npi-turn-limit: A command before this prompt was not carried out\. Not started\.\n$/,
+			/^pi-turn-limit: .*\npi-turn-limit: A command before this prompt failed\. Not started\.\n$/,
 		);
 		assert.deepEqual(followed.exits, [1]);
 	});
@@ -360,6 +360,28 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 		assert.deepEqual(followed.exits, [53]);
 		assert.equal(followed.stdout, "My report.\n");
 	});
+
+	for (const [taken, stdout] of [
+		[["SIGTERM", "SIGHUP"], ""],
+		[["SIGTERM"], "My report.\n"],
+		[["SIGHUP"], "My report.\n"],
+	] as const) {
+		test(`after pi has taken back its handlers of ${taken.join(" and ")}, the script writes ${JSON.stringify(stdout)}`, async (t) => {
+			const [handle, other] = [(): void => {}, (): void => {}];
+			for (const signal of ["SIGTERM", "SIGHUP"]) for (const one of [other, handle]) process.on(signal, one);
+			t.after(() => {
+				for (const signal of ["SIGTERM", "SIGHUP"]) for (const one of [other, handle]) process.off(signal, one);
+			});
+			const shows = (pi: ExtensionAPI): void => {
+				pi.on("agent_settled", () => {
+					for (const signal of taken) process.off(signal, handle);
+				});
+			};
+			const { pi, followed } = await woken(t, { extensions: [shows, installed] }, "ends");
+			await pi.until("exit", () => followed.exits.length > 0);
+			assert.equal(followed.stdout, stdout);
+		});
+	}
 
 	test("leaves stdout to pi in json mode", async (t) => {
 		const { pi, followed } = await woken(t, { mode: "json" }, "ends");
@@ -450,7 +472,7 @@ describe("an extension that wakes the agent whenever it has settled", () => {
 });
 
 describe("a pi that is too old", () => {
-	/** Handlers of an event have one `ctx`: here its session manager lacks what came with 0.87. */
+	/** Handlers of an event have one `ctx`: here it lacks what pi 0.74 has not, and its session manager what came with 0.87. */
 	function ages(pi: ExtensionAPI): void {
 		const age = (_event: unknown, ctx: object): void => {
 			const young = Reflect.get(ctx, "sessionManager") as object;
@@ -459,8 +481,9 @@ describe("a pi that is too old", () => {
 					name === "buildSessionProjection" ? undefined : (Reflect.get(target, name, target) as unknown),
 			});
 			Object.defineProperty(ctx, "sessionManager", { value: old });
+			Object.defineProperty(ctx, "isProjectTrusted", { value: undefined });
 		};
-		for (const event of ["session_start", "turn_start", "tool_call", "agent_settled"])
+		for (const event of ["session_start", "input", "turn_start", "tool_call", "agent_settled"])
 			(pi.on as (name: string, handler: unknown) => void)(event, age);
 	}
 	const old = { extensions: [ages, installed], model: endless(text("done")) };

@@ -54,6 +54,7 @@ describe("the question", () => {
 				{ id: "no", label: "Stop", typed: ["n", "no"] },
 			],
 			escape: "Escape stops.",
+			escapeShort: "Esc stops.",
 			expires: "Stops by itself in",
 			meter: "turns",
 			grants: 2,
@@ -129,7 +130,7 @@ describe("the question", () => {
 		assert.match(message, /\nThis run so far: 1 turn, 0 tool calls; with its agents 1 turn, \$0\.00\.\n/);
 	});
 
-	test("says how many limits are reached, and which one asks next", () => {
+	test("says how many limits are reached, and which one is next", () => {
 		const run = new Driver({ attended: true, turns: 1, cost: 500_000, sessionTurns: 1 }).prompt();
 		run.request();
 		run.charge("cost", 500_000);
@@ -141,13 +142,10 @@ describe("the question", () => {
 		const { title } = kindOf("sessionTurns");
 		assert.deepEqual(seen("sessionTurns"), [
 			`${title} reached (1 of 3)`,
-			"Continue (1 more turn; the turn limit asks next)",
+			"Continue (1 more turn; the turn limit is next)",
 		]);
 		run.answer("yes");
-		assert.deepEqual(seen("turns"), [
-			"Turn limit reached (2 of 3)",
-			"Continue (1 more turn; the cost limit asks next)",
-		]);
+		assert.deepEqual(seen("turns"), ["Turn limit reached (2 of 3)", "Continue (1 more turn; the cost limit is next)"]);
 		run.answer("yes");
 		assert.deepEqual(seen("cost"), ["Cost limit reached (3 of 3)", "Continue ($0.50 more)"]);
 	});
@@ -156,10 +154,11 @@ describe("the question", () => {
 		const run = new Driver({ attended: true, turns: 2, sessionTurns: 3 }).prompt();
 		run.turns(2);
 		const { choices, lines, message, size } = questionAbout(run.state, "turns", String);
-		assert.equal(choices[0]?.label, "Continue (1 more turn)");
+		assert.equal(choices[0]?.label, "Continue (1 more turn, then the session turn limit)");
 		assert.equal(lines[2], "A yes grants 2 turns; left in this session: 1 turn.");
-		assert.match(message, /left in this session: 1 turn\.\nYes: 1 more turn\. /);
-		assert.deepEqual(size?.("50"), { grant: 50, label: "Continue (1 more turn)" });
+		assert.match(message, /left in this session: 1 turn\.\nYes: 1 more turn, then the session turn limit\. /);
+		const label = "Continue (1 more turn, then the session turn limit)";
+		assert.deepEqual(size?.("50"), { grant: 50, label });
 	});
 
 	test("promises the least of what several others leave", () => {

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Context } from "../../src/hosts/pi/host/api.ts";
-import { lastRunText, readOutcome, recalledOutcome } from "../../src/hosts/pi/outcome/record.ts";
-import { canShowEntries, prepareEntries } from "../../src/hosts/pi/outcome/transcript.ts";
+import { readOutcome, recalledOutcome } from "../../src/hosts/pi/outcome/record.ts";
+import { lastRunText } from "../../src/hosts/pi/outcome/sentences.ts";
+import { tryRegisterRenderers, prepareEntries } from "../../src/hosts/pi/outcome/transcript.ts";
 import { SessionManager } from "../harness/pi.ts";
 
 const spent = { turns: 3, toolCalls: 2, cost: 0.02, tokens: 900, time: 4, continuations: 1, advised: true };
@@ -90,7 +91,7 @@ describe("in the transcript", () => {
 		const renderers: Record<string, Renderer> = {};
 		const register = (name: string, renderer: unknown): void => void (renderers[name] = renderer as Renderer);
 		const pi = { registerEntryRenderer: register, registerMessageRenderer: register } as unknown as ExtensionAPI;
-		assert.equal(canShowEntries(pi), true);
+		assert.equal(tryRegisterRenderers(pi), true);
 		await prepareEntries({ sessionManager: session } as unknown as Context);
 		return renderers;
 	}
@@ -142,6 +143,6 @@ describe("in the transcript", () => {
 	});
 
 	test("nothing is shown on a pi that lacks what shows it", () => {
-		assert.equal(canShowEntries({} as ExtensionAPI), false);
+		assert.equal(tryRegisterRenderers({} as ExtensionAPI), false);
 	});
 });

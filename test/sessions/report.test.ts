@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Context, Pi } from "../../src/hosts/pi/host/api.ts";
-import { isDeliberate, noticeOf, type Report, report } from "../../src/hosts/pi/outcome/report.ts";
+import { type Report, report } from "../../src/hosts/pi/outcome/report.ts";
+import { isDeliberate, noticeOf } from "../../src/hosts/pi/outcome/sentences.ts";
 import { sum } from "../core/driver.ts";
 
 const trip = { meter: "turns", limit: 2 } as const;

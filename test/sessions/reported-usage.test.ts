@@ -61,7 +61,7 @@ async function spent(t: TestContext, scene: Scene): Promise<{ run: number; tree:
 	assert.ok(tree);
 	const { cost } = await readTree(tree);
 	await pi.run("/turn-limit session cost");
-	const [, session = ""] = /\$([\d.]+) of/.exec(pi.notifications.at(-1)?.message ?? "") ?? [];
+	const [, session = ""] = /\$([\d.]+), unlimited/.exec(pi.notifications.at(-1)?.message ?? "") ?? [];
 	await pi.run("/turn-limit day cost");
 	const [, day] = /\$([\d.]+) of \$/.exec(pi.notifications.at(-1)?.message ?? "") ?? [];
 	return { run: Number(session), tree: (cost?.used ?? 0) / 1e6, day: day === undefined ? undefined : Number(day) };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { Context, Pi } from "../../src/hosts/pi/host/api.ts";
-import { Preferences, type Surroundings } from "../../src/hosts/pi/settings/session-settings.ts";
+import { SessionSettings, type Surroundings } from "../../src/hosts/pi/settings/session-settings.ts";
 import { shared } from "../../src/hosts/pi/host/process.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Values } from "../../src/settings/places.ts";
@@ -17,7 +17,7 @@ const place = (strength: Place["strength"], values: Values): Place => ({ values,
 class Kept {
 	readonly session = SessionManager.inMemory();
 	readonly context = { sessionManager: this.session } as unknown as Context;
-	readonly settings: Preferences;
+	readonly settings: SessionSettings;
 
 	constructor(t: TestContext, around: Partial<Surroundings> = {}) {
 		t.after(() => shared.commands.clear());
@@ -26,7 +26,7 @@ class Kept {
 			"appendEntry"
 		>;
 		const surroundings = (): Surroundings => ({ places: [], problems: [], ...around });
-		this.settings = new Preferences(pi, { rank: "installed", places: [], surroundings });
+		this.settings = new SessionSettings(pi, { rank: "installed", places: [], surroundings });
 	}
 
 	/** As an earlier process has left it. */
@@ -171,20 +171,20 @@ describe("a fleet's budget", () => {
 			[kept.of("budget.maxTurns"), kept.of("budget.maxCost"), kept.of("tree.maxTurns"), kept.of("maxTurns")],
 			["5 (budget team)", "unlimited (budget team)", "unlimited (default)", "25 (default)"],
 		);
-		assert.deepEqual([kept.settings.budget, kept.settings.whyNot], [budget, undefined]);
+		assert.deepEqual([kept.settings.budget, kept.settings.unableReason], [budget, undefined]);
 	});
 
 	test("that cannot be used says why", (t) => {
 		const kept = new Kept(t, { budget: { kind: "unusable", why: ["One.", "Two."] } });
 		kept.load(true);
-		assert.deepEqual([kept.settings.budget, kept.settings.whyNot], [undefined, "One. Two."]);
+		assert.deepEqual([kept.settings.budget, kept.settings.unableReason], [undefined, "One. Two."]);
 		assert.equal(kept.of("budget.maxTurns"), "unlimited (default)");
 	});
 
 	test("of a program holds before a session has started", () => {
 		const pi = { appendEntry: () => {} };
 		const places = [place("start", { maxTurns: 4 })];
-		const settings = new Preferences(pi, { rank: "program", places, budget: { kind: "budget", budget } });
+		const settings = new SessionSettings(pi, { rank: "program", places, budget: { kind: "budget", budget } });
 		assert.deepEqual([settings.current.maxTurns.value, settings.current.maxRepeats.value], [4, "unlimited"]);
 		assert.deepEqual([settings.budget, settings.current.grace.value], [budget, 2]);
 		settings.attend(true);

@@ -49,7 +49,7 @@ describe("an agent of a tree", () => {
 		const model = (_request: unknown, n: number) => (n < 4 ? noop : text("My report."));
 		const env = { PI_TURN_LIMIT_POLICY: "synthesize" };
 		const { agent } = await family(t, { tree: { maxTurns: 4 } }, { model, env });
-		const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree turn limit.]";
+		const note = "[pi-turn-limit: this answer may be partial; the subagent reached the tree turn limit.]";
 		assert.equal(agent.session.getLastAssistantText(), `My report.\n\n${note}`);
 	});
 

@@ -264,12 +264,27 @@ describe("a ledger whose directory is a file", () => {
 		assert.deepEqual([pi.asked[0]?.title, pi.model.requests.length, pi.errors], ["Shared budget out of reach", 0, []]);
 	});
 
-	test("is opened anew after a grant that it did not hear of", async (t) => {
+	test("is opened anew after a grant that it did not hear of, and hears of it then", async (t) => {
 		const { pi, mend } = await barred(t, { day: { maxTurns: 2 } }, { person: () => false });
-		await say(pi, "day +3");
+		assert.deepEqual(await say(pi, "day +3"), ["3 turns more: 5 today."]);
 		mend();
 		await pi.run("go");
-		assert.deepEqual([questions(pi), pi.model.requests.length], [["You've used 2 turns today. Continue?"], 2]);
+		assert.deepEqual([questions(pi), pi.model.requests.length], [["You've used 5 turns today. Continue?"], 5]);
+	});
+
+	test("says why it is out of reach after a grant, and hears of the grant when it is back", async (t) => {
+		const person = (): boolean => {
+			if (pi.asked.length > 1) return false;
+			session.mend();
+			return true;
+		};
+		const session = await barred(t, { day: { maxTurns: 2 } }, { person });
+		const { pi } = session;
+		await say(pi, "day +3");
+		await pi.run("go");
+		assert.match(pi.asked[0]?.message ?? "", /is not a directory/);
+		assert.equal(questions(pi)[1], "You've used 5 turns today. Continue?");
+		assert.equal(pi.model.requests.length, 5);
 	});
 });
 
@@ -335,9 +350,9 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		const pi = await harmed(t);
 		await pi.run("go");
 		const reason = `The ledger ${directoryOf(pi)} cannot be used: database is locked.`;
-		const kept = "that is kept, and counted when it is next used";
+		const kept = "It is saved, and counted when the budget is next used";
 		assert.deepEqual(warnings(pi), [
-			`The shared budget was not told of 1 turn, $0.01, 550 tokens yet; ${kept}. ${reason}`,
+			`Not yet counted in the shared budget: 1 turn, $0.01, 550 tokens. ${kept}. ${reason}`,
 		]);
 		assert.equal(readdirSync(debts(pi)).length, 1, "the end of the agent is none");
 		other.close();
@@ -354,13 +369,21 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		const [warning = "", ...others] = warnings(pi);
 		assert.match(
 			warning,
-			/was not told of 1 turn, .*, and will not be once this process has ended\. The ledger .* is locked\. A debt cannot be kept in /,
+			/^Not counted in the shared budget: 1 turn, .*\. It is lost when this process ends\. The ledger .* is locked\. A debt cannot be kept in /,
 		);
 		assert.deepEqual(others, []);
 		rmSync(debts(pi));
 		other.close();
 		await say(pi);
 		assert.equal(await turnsToday(pi), 1);
+	});
+
+	test("is waited for once by a script whose last turn has met it", async (t) => {
+		const pi = await harmed(t);
+		await pi.run("go");
+		const waited = performance.now();
+		await pi.quit();
+		assert.ok(performance.now() - waited < 5000, "the end of the session looked at it again");
 	});
 
 	test("keeps several debts of a run, and says their sum", async (t) => {
@@ -377,7 +400,7 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		const options = { limits: { day: { maxTurns: 9 } }, model, person: () => false, extensions: [installed, pays] };
 		const pi: Inside = await sharing(t, options);
 		await pi.run("go");
-		assert.match(warnings(pi).join(), /was not told of 1 turn, \$0\.51, 553 tokens yet/);
+		assert.match(warnings(pi).join(), /Not yet counted in the shared budget: 1 turn, \$0\.51, 553 tokens\./);
 		assert.equal(readdirSync(debts(pi)).length, 2);
 		other.close();
 		await say(pi);

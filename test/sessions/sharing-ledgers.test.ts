@@ -4,8 +4,9 @@ import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
-import { memory } from "../../src/ledger/memory.ts";
-import { type Account, type FleetAccount, type Ledger, LedgerError } from "../../src/ledger/port.ts";
+import { memory } from "../../src/ledger/memory/ledger.ts";
+import { LedgerError } from "../../src/ledger/faults.ts";
+import type { Account, FleetAccount, Ledger } from "../../src/ledger/port.ts";
 import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
 import { Reservations } from "../../src/loop/sharing/reservation.ts";
 import { fleetAccounts } from "../../src/loop/sharing/fleet-accounts.ts";
@@ -85,6 +86,129 @@ describe("an agent that waits for what another holds", () => {
 		await books.settle("other", [today], {});
 		await pass(6);
 		assert.equal((await reserved).type, "held");
+	});
+});
+
+describe("a grant that the ledger did not take", () => {
+	const disk = new LedgerError("full", "The disk is full.");
+	/** A session whose raises fail as often as told; `isHeard`: only their answers are lost. */
+	function granting(books: Ledger, isHeard = false) {
+		const raises = { failing: 0 };
+		const raise: Ledger["raise"] = async (...args) => {
+			if (raises.failing-- <= 0) return await books.raise(...args);
+			if (isHeard) await books.raise(...args);
+			throw disk;
+		};
+		const ledger: Ledger = {
+			join: (...args) => books.join(...args),
+			reserve: (...args) => books.reserve(...args),
+			settle: (...args) => books.settle(...args),
+			renew: (...args) => books.renew(...args),
+			raise,
+			read: (...args) => books.read(...args),
+			close: () => {},
+		};
+		return { raises, shares: new Reservations("nowhere", () => Promise.resolve(ledger), undefined) };
+	}
+	const capIn = async (books: Ledger, account: Account): Promise<unknown> =>
+		(await books.read([{ ...account, caps: { turns: 3 } }]))[0]?.meters["turns"]?.cap;
+	const spendAll = (books: Ledger) => books.settle("spent", [today], { turns: 3 });
+
+	test("is made at the next gate, which lets the turn pass in place of asking again", async () => {
+		const books = memory()();
+		await spendAll(books);
+		const { raises, shares } = granting(books);
+		assert.equal((await shares.reserve(DAY, [])).type, "filled");
+		raises.failing = 1;
+		await shares.raise("dayTurns", 2, DAY);
+		assert.equal((await shares.reserve(DAY, [])).type, "held");
+		await shares.release();
+		assert.equal((await shares.reserve(DAY, [])).type, "held");
+		assert.equal(await capIn(books, today), 5);
+	});
+
+	test("closes that gate with the reason if the ledger does not take it there either, and is made later", async () => {
+		const books = memory()();
+		await spendAll(books);
+		const { raises, shares } = granting(books);
+		raises.failing = 2;
+		await shares.raise("dayTurns", 2, DAY);
+		assert.deepEqual(await shares.reserve(DAY, []), { type: "unreachable", message: disk.message });
+		assert.equal((await shares.reserve(DAY, [])).type, "held");
+		assert.equal(await capIn(books, today), 5);
+	});
+
+	test("is not made twice where only the answer was lost", async () => {
+		const books = memory()();
+		const { raises, shares } = granting(books, true);
+		raises.failing = 2;
+		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise("dayTurns", 1, DAY);
+		assert.equal((await shares.reserve(DAY, [])).type, "held");
+		assert.equal(await capIn(books, today), 6);
+	});
+
+	test("is made, too, when the person looks at the budget", async () => {
+		const { raises, shares } = granting(memory()());
+		raises.failing = 1;
+		await shares.raise("dayTurns", 2, DAY);
+		assert.deepEqual((await shares.read(DAY, true)).balances.dayTurns, { used: 0, cap: 5 });
+	});
+
+	test("is of the day on which the person made it", async (t) => {
+		const midnight = new Date(2026, 2, 4).getTime();
+		t.mock.timers.enable({ apis: ["Date"], now: midnight - 1000 });
+		const books = memory()();
+		const { raises, shares } = granting(books);
+		raises.failing = 1;
+		await shares.raise("dayTurns", 2, DAY);
+		t.mock.timers.setTime(midnight + 1000);
+		assert.equal((await shares.reserve(DAY, [])).type, "held");
+		const capOf = (date: string): Promise<unknown> => capIn(books, { ...today, date });
+		assert.deepEqual([await capOf("2026-03-03"), await capOf("2026-03-04")], [5, 3]);
+	});
+
+	test("is part of a limit that is set after it, as one that was taken at once", async () => {
+		const books = memory()();
+		const { raises, shares } = granting(books);
+		await shares.reserve(TREE, []);
+		raises.failing = 1;
+		await shares.raise("treeTurns", 2, TREE);
+		await shares.release();
+		const wider = limited({ treeTurns: 9 });
+		const held = await shares.reserve(wider, []);
+		assert.deepEqual(held.type === "held" && held.balances.treeTurns, { used: 0, cap: 9 });
+	});
+
+	test("is gone with its tree", async () => {
+		const books = memory()();
+		const { raises, shares } = granting(books);
+		await shares.reserve(TREE, []);
+		raises.failing = 1;
+		await shares.raise("treeTurns", 2, TREE);
+		await shares.endRun();
+		shares.beginTree();
+		const held = await shares.reserve(TREE, []);
+		assert.deepEqual(held.type === "held" && held.balances.treeTurns, { used: 0, cap: 3 });
+	});
+
+	test("and was promised to a tree is made when that begins", async () => {
+		const books = memory()();
+		const { raises, shares } = granting(books);
+		const promised = { ...TREE, treeTurns: { ...TREE.treeTurns, extra: 2 } };
+		raises.failing = 1;
+		assert.equal((await shares.reserve(promised, [])).type, "unreachable");
+		const held = await shares.reserve(promised, []);
+		assert.deepEqual(held.type === "held" && held.balances.treeTurns, { used: 0, cap: 5 });
+	});
+
+	test("is made once where it is given to a tree that has not begun", async () => {
+		const books = memory()();
+		const { shares } = granting(books);
+		const promised = { ...TREE, treeTurns: { ...TREE.treeTurns, extra: 2 } };
+		await shares.raise("treeTurns", 2, promised);
+		const held = await shares.reserve(promised, []);
+		assert.deepEqual(held.type === "held" && held.balances.treeTurns, { used: 0, cap: 5 });
 	});
 });
 

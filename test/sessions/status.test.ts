@@ -1,7 +1,7 @@
 /** The lines of `/turn-limit`. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fold, type Paint, picture, type Role, status, table } from "../../src/hosts/pi/command/status.ts";
+import { fold, type Paint, picture, type StatusRole, status, table } from "../../src/hosts/pi/command/status.ts";
 import { resolve, type Resolved } from "../../src/settings/resolve.ts";
 import { defaults, type Key, KEYS } from "../../src/settings/settings.ts";
 import { Driver, type Given } from "../core/driver.ts";
@@ -19,14 +19,14 @@ describe("the status", () => {
 		const rows = shown({ tokens: 500_000, time: 90_000 }, KEYS);
 		assert.equal(rows.length, KEYS.length);
 		assert.deepEqual(rows.slice(0, 6), [
-			"turns           1 of 25 turns      default",
-			"tool calls      0 of ∞ tool calls  default",
-			"cost            $0.00 of ∞         default",
-			"tokens          0 of 500k tokens   default",
-			"time            0s of 1m30s        default",
-			"repeats         0 of ∞             default",
+			"turns           1 of 25 turns            default",
+			"tool calls      0 tool calls, unlimited  default",
+			"cost            $0.00, unlimited         default",
+			"tokens          0 of 500k tokens         default",
+			"time            0s of 1m30s              default",
+			"repeats         0, unlimited             default",
 		]);
-		assert.equal(rows.at(-1), "may repeat      none               default");
+		assert.equal(rows.at(-1), "may repeat      none                     default");
 	});
 
 	for (const [what, given, key, row] of [
@@ -36,7 +36,7 @@ describe("the status", () => {
 			"maxTurns",
 			"1 of 25 turns, synthesize",
 		],
-		["no policy of what is unlimited", { policy: "synthesize", turns: "unlimited" }, "maxTurns", "1 of ∞ turns"],
+		["no policy of what is unlimited", { policy: "synthesize", turns: "unlimited" }, "maxTurns", "1 turn, unlimited"],
 		["no noun where each request is asked about", { turns: 0 }, "maxTurns", "0, asks every time"],
 		["no count of what only others know", {}, "tree.maxTurns", "unlimited"],
 		["no noun of what has a name of its own", { sessionTurns: 9 }, "session.maxTurns", "1 of 9"],
@@ -48,12 +48,25 @@ describe("the status", () => {
 
 	test("is aligned where it just fits, and short in a narrower terminal", () => {
 		const keys = ["maxTurns", "maxCost", "policy"] as const;
-		const wide = ["turns   1 of 25 turns  default", "cost    $0.00 of ∞     default", "policy  abort          default"];
-		const narrow = ["turns: 1 of 25 (default)", "cost: $0.00 of ∞ (default)", "policy: abort (default)"];
-		assert.deepEqual(shown({}, keys, 30), wide);
-		assert.deepEqual(shown({}, keys, 29), narrow);
-		assert.equal(shown({}, keys, 30, "PI_MAX_TURNS")[1], narrow[1]);
-		assert.deepEqual(shown({}, keys, 25), [narrow[0], "cost: $0.00 of ∞", "  (default)", narrow[2]]);
+		const wide = [
+			"turns   1 of 25 turns     default",
+			"cost    $0.00, unlimited  default",
+			"policy  abort             default",
+		];
+		const narrow = ["turns: 1 of 25 (default)", "cost: $0.00, unlimited (default)", "policy: abort (default)"];
+		assert.deepEqual(shown({}, keys, 33), wide);
+		assert.deepEqual(shown({}, keys, 32), narrow);
+		assert.equal(shown({}, keys, 33, "PI_MAX_TURNS")[1], narrow[1]);
+		assert.deepEqual(shown({}, keys, 25), [narrow[0], "cost: $0.00, unlimited", "  (default)", narrow[2]]);
+	});
+
+	test("shows what was granted as a part of the limit", () => {
+		const run = new Driver({ attended: true, cost: 20_000_000, policy: "synthesize" }).prompt();
+		run.send({ type: "limit_raised", meter: "cost", by: 5_000_000 });
+		const cost = (room: number): string =>
+			status(run.state, resolve([], [], defaults(true)).settings, room, ["maxCost"]);
+		assert.equal(cost(99), "cost  $0.00 of $25.00 (20.00 + 5.00), synthesize  default");
+		assert.equal(cost(50), "cost: $0.00 of $25.00 (20.00 + 5.00), synthesize\n  (default)");
 	});
 
 	test("shows between runs what the last one has spent, and where something was granted the start of the next", () => {
@@ -63,13 +76,13 @@ describe("the status", () => {
 		const turns = (): string => status(run.state, resolve([], [], defaults(true)).settings, 99, ["maxTurns"]);
 		assert.equal(turns(), "turns  2 of 9 turns  default");
 		run.send({ type: "limit_raised", meter: "turns", by: 1 });
-		assert.equal(turns(), "turns  0 of 10 turns  default");
+		assert.equal(turns(), "turns  0 of 10 turns (9 + 1)  default");
 	});
 });
 
 describe("the picture in the terminal", () => {
 	/** Roles that are no plain text show as their name. */
-	const marked = (role: Role, words: string): string =>
+	const marked = (role: StatusRole, words: string): string =>
 		role === "text" || role === "muted" ? words : `<${role}>${words}`;
 	const OWN = KEYS.filter((key) => !/^(tree|day|week|month|budget)\./.test(key));
 
@@ -121,7 +134,33 @@ describe("the picture in the terminal", () => {
 		]);
 	});
 
-	test("puts a long source below, and in a narrow terminal the bar as well", () => {
+	test("breaks what is unlimited between its items, and inside of one only where that has no room", () => {
+		const source = "session.maxTokens in turn-limit.json";
+		const some = { "session.maxTokens": { value: "unlimited", source } } as const;
+		const lines = (room: number) => {
+			const all = drawn(after(1, {}), room, some);
+			return all.slice(all.findIndex((line) => line.startsWith("Unlimited")));
+		};
+		assert.deepEqual(lines(60), [
+			"Unlimited: tool calls, cost, tokens, time, repeats;",
+			"  session turns 1, cost,",
+			"  tokens (session.maxTokens in turn-limit.json)",
+		]);
+		assert.deepEqual(lines(19), [
+			"Unlimited:",
+			"  tool calls, cost,",
+			"  tokens, time,",
+			"  repeats;",
+			"  session turns 1,",
+			"  cost, tokens",
+			"  (session.maxTokens",
+			"  in",
+			"  turn-limit.json)",
+		]);
+		assert.deepEqual(lines(18).slice(0, 2), ["Unlimited:", "  tool calls,"]);
+	});
+
+	test("cuts a long source or puts it below, and in a narrow terminal the bar as well", () => {
 		const run = after(2, { turns: 4, sessionCost: 5_000_000 });
 		const long = { value: 5_000_000, source: "session.maxCost in turn-limit.json" };
 		const first = (room: number, n: number) => drawn(run, room, { "session.maxCost": long }).slice(0, n);
@@ -129,9 +168,15 @@ describe("the picture in the terminal", () => {
 			"turns         <normal>██████░░░░░░  2 of 4          default",
 			"session cost  ░░░░░░░░░░░░  $0.00 of $5.00  session.maxCost in turn-limit.json",
 		]);
-		assert.deepEqual(first(58, 3), [
+		assert.deepEqual(first(57, 2), [
 			"turns         <normal>█████░░░░░  2 of 4          default",
-			"session cost  ░░░░░░░░░░  $0.00 of $5.00",
+			"session cost  ░░░░░░░░░░  $0.00 of $5.00  turn-limit.json",
+		]);
+		const row = "session cost  ░░░░░░░░░░  $0.00 of $5.00";
+		assert.equal(first(54, 2)[1], `${row}  turn-limit.…`);
+		assert.deepEqual(first(53, 3), [
+			"turns         <normal>█████░░░░░  2 of 4          default",
+			row,
 			"  session.maxCost in turn-limit.json",
 		]);
 		const narrow = ["turns: 2 of 4", "  <normal>█████░░░░░ default", "session cost: $0.00 of $5.00"];

@@ -495,10 +495,10 @@ describe("/turn-limit advise", () => {
 
 	test("loads what it reads with once, also where two begin together", async () => {
 		const copy = `../../src/hosts/pi/command/advise.ts?${++copies}`;
-		const { advise } = (await import(copy)) as typeof advice;
+		const { executeAdvise } = (await import(copy)) as typeof advice;
 		const said: string[] = [];
-		const session = { display: { say: (words: string) => said.push(words) } };
-		const begin = () => advise(session as never, "--days soon", {} as never);
+		const session = { notices: { say: (words: string) => said.push(words) } };
+		const begin = () => executeAdvise(session as never, "--days soon", {} as never);
 		await Promise.all([begin(), begin()]);
 		assert.deepEqual(said, Array(2).fill('--days: expected a number above 0, got "soon".'));
 	});

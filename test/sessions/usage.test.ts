@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Usage } from "@earendil-works/pi-ai";
-import { chargeOf, spentIn } from "../../src/hosts/pi/host/usage.ts";
+import { chargeOfUsage, spentIn } from "../../src/hosts/pi/host/usage.ts";
 import { NOT_REQUESTED } from "../../src/hosts/pi/host/api.ts";
 import { SessionManager } from "../harness/pi.ts";
 
@@ -90,6 +90,6 @@ for (const [what, given, amounts] of [
 	["whose cost is no object", { output: 3, cost: null }, { tokens: 3 }],
 ] as const) {
 	test(`a usage ${what} is charged as ${JSON.stringify(amounts)}`, () => {
-		assert.deepEqual(chargeOf(given as Usage | null | undefined), amounts);
+		assert.deepEqual(chargeOfUsage(given as Usage | null | undefined), amounts);
 	});
 }

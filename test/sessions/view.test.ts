@@ -1,8 +1,8 @@
 /** The look of a list of choices, line by line. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import * as kit from "../../src/hosts/pi/ui/pi-tui.ts";
-import { type Dialog, leastRows, panel, type View } from "../../src/hosts/pi/ui/dialog/view.ts";
+import * as piTui from "../../src/hosts/pi/ui/pi-tui.ts";
+import { type Dialog, leastRows, dialogLines, type View } from "../../src/hosts/pi/ui/dialog/view.ts";
 
 /** Colours show as their first letters, so that they take few columns; tests that count columns use none. */
 const coloured = { fg: (colour: string, text: string) => `<${colour}>${text}`, bold: (text: string) => `*${text}` };
@@ -18,19 +18,21 @@ const dialog: Dialog = {
 		{ id: "no", label: "No", typed: ["n"] },
 	],
 	escape: "Escape stops.",
+	escapeShort: "Esc stops.",
 };
 
 function view(change: Partial<View> = {}): View {
 	return { dialog, list: { counts: true, row: 0, held: "" }, hasText: false, hasKeys: true, ...change };
 }
 
-const lines = (change: Partial<View> = {}, room = 40, width = 60) => panel(kit, theme, view(change), width, room);
+const lines = (change: Partial<View> = {}, room = 40, width = 60) =>
+	dialogLines(piTui, theme, view(change), width, room);
 
 const asks = "What?";
 
 describe("the list", () => {
 	test("has a border, the title, the text, the choices and what keys do", () => {
-		assert.deepEqual(panel(kit, coloured, view(), 60, 40), [
+		assert.deepEqual(dialogLines(piTui, coloured, view(), 60, 40), [
 			`<border>${"─".repeat(60)}`,
 			" *<accent>Title",
 			" One two three",
@@ -49,12 +51,12 @@ describe("the list", () => {
 		const words = { ...dialog, lines: ["One", "Two three", "Four"], activity };
 		assert.deepEqual(lines({ dialog: words }, 40, 24).slice(2, 7), [
 			...[" One", " Two three"],
-			...[` ${kit.truncateToWidth("Since your prompt: 12 bash and more", 22, "…")}`, " Last: ls", " Four"],
+			...[` ${piTui.truncateToWidth("Since your prompt: 12 bash and more", 22, "…")}`, " Last: ls", " Four"],
 		]);
 	});
 
 	test("marks a typed answer at once, and says how it counts at once", () => {
-		const shown = panel(kit, coloured, view({ list: { counts: true, row: 2, held: "n" } }), 60, 40);
+		const shown = dialogLines(piTui, coloured, view({ list: { counts: true, row: 2, held: "n" } }), 60, 40);
 		assert.deepEqual(shown.slice(5), [
 			"<dim>   Yes [y]",
 			"<dim>   Tell",
@@ -71,6 +73,7 @@ describe("the list", () => {
 		};
 		const at = (held: string) => lines({ dialog: sizes, list: { counts: true, row: 0, held } });
 		assert.equal(at("50")[5], " ✓ 50 more [y]");
+		assert.equal(at("50")[9], " 50: Enter takes it. Escape stops.");
 		assert.equal(at("y")[5], " ✓ Yes [y]");
 		assert.equal(at("")[9], " y/n, a number, or ↑↓ and Enter. Escape stops.");
 		assert.equal(at("")[5], " → Yes [y]");
@@ -89,7 +92,7 @@ describe("the list", () => {
 	});
 
 	test("is dim until answers count, and says that they do in a moment", () => {
-		const shown = panel(kit, coloured, view({ list: { counts: false, row: 0, held: "" } }), 60, 40);
+		const shown = dialogLines(piTui, coloured, view({ list: { counts: false, row: 0, held: "" } }), 60, 40);
 		assert.deepEqual(shown.slice(5), [
 			"<dim>   Yes [y]",
 			"<dim>   Tell",
@@ -134,7 +137,7 @@ describe("the list", () => {
 	});
 
 	test("is only a dim title while another dialog has the keys", () => {
-		assert.deepEqual(panel(kit, coloured, view({ hasKeys: false }), 60, 40), [" <dim>Title"]);
+		assert.deepEqual(dialogLines(piTui, coloured, view({ hasKeys: false }), 60, 40), [" <dim>Title"]);
 	});
 
 	test("asks for a text in the editor in place of the choices", () => {
@@ -145,20 +148,20 @@ describe("the list", () => {
 
 	test("keeps the letter of a choice that is cut", () => {
 		const long: Dialog = { ...dialog, choices: [{ id: "yes", label: "A long label", typed: ["y"] }] };
-		assert.equal(lines({ dialog: long }, 40, 14)[6], ` ${kit.truncateToWidth("→ A long label", 8, "…")} [y]`);
-		assert.equal(lines({ dialog: long }, 40, 5)[9], ` ${kit.truncateToWidth("→ A", 1, "…")}`);
+		assert.equal(lines({ dialog: long }, 40, 14)[6], ` ${piTui.truncateToWidth("→ A long label", 8, "…")} [y]`);
+		assert.equal(lines({ dialog: long }, 40, 5)[9], ` ${piTui.truncateToWidth("→ A", 1, "…")}`);
 	});
 
 	test("breaks its text, and cuts its title and its choices, where the terminal is narrow", () => {
 		const long: Dialog = { ...dialog, title: "A long title", choices: [{ id: "yes", label: "A long label" }] };
 		assert.deepEqual(lines({ dialog: long }, 40, 10).slice(0, 8), [
 			"─".repeat(10),
-			` ${kit.truncateToWidth("A long title", 8, "…")}`,
+			` ${piTui.truncateToWidth("A long title", 8, "…")}`,
 			" One two",
 			" three",
 			" Four",
 			"",
-			` ${kit.truncateToWidth("→ A long label", 8, "…")}`,
+			` ${piTui.truncateToWidth("→ A long label", 8, "…")}`,
 			"",
 		]);
 	});
@@ -190,21 +193,30 @@ describe("the list in a low terminal", () => {
 		});
 	}
 
-	test("keeps the first lines of a text that is too long", () => {
-		const long = { ...dialog, lines: ["1", "2", "3", "4", "5"] };
+	test("keeps the first sentences of a text that is too long, none of them cut but the only one", () => {
+		const long = { ...dialog, lines: ["1", "2", "3\n3", "4", "5"] };
 		assert.deepEqual(
 			lines({ dialog: long }, 8).map((line) => line.trim()),
-			[...["Title", "1", "2", "…"], ...["→ Yes [y]", "Tell", "No [n]", "y/n, or ↑↓ and Enter. Escape stops."]],
+			[
+				...["─".repeat(60), "Title", "1", "2"],
+				...["→ Yes [y]", "Tell", "No [n]", "y/n, or ↑↓ and Enter. Escape stops."],
+			],
 		);
+		const one = lines({ dialog: { ...dialog, lines: ["1\n2\n3"] } }, 7).map((line) => line.trim());
+		assert.deepEqual(one.slice(0, 4), ["Title", "1", "2", "→ Yes [y]"]);
 	});
 
 	test("has a short hint, in one line, where the long one takes all the rows", () => {
 		const rows = lines({ dialog: { ...dialog, size: () => undefined, lines: [] } }, 6, 38).map((line) => line.trim());
-		assert.deepEqual(rows.slice(-3), ["Tell", "No [n]", "y/n, number, ↑↓ Enter. Escape stops."]);
+		assert.deepEqual(rows.slice(-3), ["Tell", "No [n]", "y/n, number, ↑↓ Enter. Esc stops."]);
 		const without = lines({ dialog: { ...dialog, lines: [] } }, 6, 20).map((line) => line.trim());
-		assert.equal(without.at(-1), kit.truncateToWidth("y/n, ↑↓ Enter. Escape stops.", 18, "…"));
+		assert.equal(without.at(-1), piTui.truncateToWidth("y/n, ↑↓ Enter. Esc stops.", 18, "…"));
 		for (const change of [{ hasText: true }, { hasText: true, hasOverlay: true }])
-			assert.equal(lines(change, 6, 30).at(-1), " ↑↓ Enter. Escape stops.");
+			assert.equal(lines(change, 6, 30).at(-1), " ↑↓ Enter. Esc stops.");
+		const times = { ...dialog, expires: "Stops by itself in", lines: [] };
+		assert.equal(lines({ dialog: times, left: 30 }, 6, 32).at(-1), " y/n, ↑↓ Enter. Esc stops. 30s.");
+		const { title, choices } = dialog;
+		assert.equal(lines({ dialog: { title, choices, activity: [], lines: [] } }, 6, 18).at(-1), " y/n, ↑↓ Enter.");
 	});
 
 	test("shows the choices around the one that Enter takes", () => {
@@ -219,8 +231,8 @@ describe("the list in a low terminal", () => {
 		assert.deepEqual(lines({ asks, list: { counts: true, row: 2, held: "" } }, 2), [" Title", " What?"]);
 	});
 
-	test("needs a row for the title and each choice, or one for the line that asks", () => {
-		assert.equal(leastRows(view()), 4);
-		assert.equal(leastRows(view({ asks })), 2);
+	test("needs a row for the title, the hint and each choice, or one for the line that asks", () => {
+		assert.equal(leastRows(view()), 5);
+		assert.equal(leastRows(view({ asks })), 3);
 	});
 });

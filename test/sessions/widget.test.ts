@@ -1,7 +1,7 @@
 /** The line above the editor, and what else is shown beside a run. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Display } from "../../src/hosts/pi/ui/notices.ts";
+import { Notices } from "../../src/hosts/pi/ui/notices.ts";
 import type { Context } from "../../src/hosts/pi/host/api.ts";
 import { draw, fraction, idleWidget, nextRunMeter, type Part, plain, widget } from "../../src/hosts/pi/ui/widget.ts";
 import { Driver, type Given } from "../core/driver.ts";
@@ -126,87 +126,87 @@ class Screen {
 	}
 }
 
-describe("the display", () => {
+describe("notices", () => {
 	test("draws the line in a terminal, and sends it as text over rpc", () => {
 		const screen = new Screen();
 		const { state } = after(1, { turns: 25, toolCalls: 90 });
-		const display = new Display(() => {});
-		assert.equal(display.isShowing, false);
-		display.showRun(state, screen.context("tui"));
-		assert.equal(display.isShowing, true);
+		const notices = new Notices(() => {});
+		assert.equal(notices.isShowing, false);
+		notices.showRun(state, screen.context("tui"));
+		assert.equal(notices.isShowing, true);
 		const make = screen.seen[0] as (tui: unknown, of: typeof theme) => { render: (width: number) => string[] };
 		assert.deepEqual(make(undefined, theme).render(20), [" Turns: 1/25", " Tools: 0/90"]);
-		new Display(() => {}).showRun(state, screen.context("rpc"));
+		new Notices(() => {}).showRun(state, screen.context("rpc"));
 		assert.deepEqual(screen.seen[1], ["Turns: 1/25 · Tools: 0/90"]);
 	});
 
 	test("shows the same line once, and clears it between runs", () => {
 		const screen = new Screen();
-		const display = new Display(() => {});
+		const notices = new Notices(() => {});
 		const run = after(1, { turns: 25 });
 		const rpc = screen.context("rpc");
-		display.showRun(run.state, rpc);
-		display.showRun(run.state, rpc);
-		display.showIdle(run.state, rpc);
+		notices.showRun(run.state, rpc);
+		notices.showRun(run.state, rpc);
+		notices.showIdle(run.state, rpc);
 		run.finish();
 		run.settle();
-		display.showRun(run.state, rpc);
+		notices.showRun(run.state, rpc);
 		assert.deepEqual(screen.seen, [["Turns: 1/25"], undefined]);
-		display.showIdle(run.state, rpc);
+		notices.showIdle(run.state, rpc);
 		assert.deepEqual(screen.seen.slice(2), [["Turns: 0/25"]]);
 	});
 
 	test("shows what is next only between runs", () => {
 		const screen = new Screen();
-		const display = new Display(() => {});
-		display.showIdle(after(1, { turns: 25 }).state, screen.context("rpc"));
+		const notices = new Notices(() => {});
+		notices.showIdle(after(1, { turns: 25 }).state, screen.context("rpc"));
 		assert.deepEqual(screen.seen, []);
 	});
 
 	test("shows nothing where there is no screen, and says things on the log", () => {
 		const screen = new Screen();
 		const said: string[] = [];
-		const display = new Display((message) => said.push(message));
+		const notices = new Notices((message) => said.push(message));
 		const print = screen.context("print");
-		display.showRun(after(1, { turns: 25 }).state, print);
-		display.showIdle(new Driver().state, print);
-		display.say("hello", "info", print);
-		display.giveBack(["a"], print);
+		notices.showRun(after(1, { turns: 25 }).state, print);
+		notices.showIdle(new Driver().state, print);
+		notices.say("hello", "info", print);
+		notices.giveBack(["a"], print);
 		assert.deepEqual([screen.seen, screen.text, said], [[], "", ["hello"]]);
-		assert.equal(display.isShowing, false);
+		assert.equal(notices.isShowing, false);
 	});
 
 	test("leaves room at the end of a terminal's lines, and has all room elsewhere", () => {
 		assert.equal(
-			new Display(
+			new Notices(
 				() => {},
 				() => 80,
 			).room,
 			78,
 		);
-		assert.equal(new Display(() => {}).room, Infinity);
+		assert.equal(new Notices(() => {}).room, Infinity);
 	});
 
 	test("warns once of a bad value, and never where there is no problem", () => {
 		const screen = new Screen();
-		const display = new Display(() => {});
+		const notices = new Notices(() => {});
 		const rpc = screen.context("rpc");
-		assert.equal(display.use({ value: 1 }, rpc), 1);
-		assert.equal(display.use({ value: 2, problem: "bad" }, rpc), 2);
+		assert.equal(notices.use({ value: 1 }, rpc), 1);
+		assert.equal(notices.use({ value: 2, problem: "bad" }, rpc), 2);
 		assert.equal(screen.seen.length, 1);
-		assert.equal(display.use({ value: 3, problem: "bad" }, rpc), 3);
+		assert.equal(notices.use({ value: 3, problem: "bad" }, rpc), 3);
 		assert.deepEqual(screen.seen, [["bad", "warning"]]);
 	});
 
 	test("puts texts that were not sent before what the person types", () => {
 		const screen = new Screen();
-		const display = new Display(() => {});
+		const notices = new Notices(() => {});
 		const tui = screen.context("tui");
-		display.giveBack(["one", "two"], tui);
+		notices.giveBack(["one", "two"], tui);
 		assert.equal(screen.text, "one\n\ntwo");
-		display.giveBack(["zero"], tui);
+		notices.giveBack(["zero"], tui);
 		assert.equal(screen.text, "zero\n\none\n\ntwo");
 		Object.assign(tui.ui, { setEditorText: () => assert.fail("nothing to give back") });
-		display.giveBack([], tui);
+		notices.giveBack([], tui);
 	});
 });

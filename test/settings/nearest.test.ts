@@ -18,7 +18,8 @@ for (const [name, meant] of [
 	["maxCost123", undefined],
 	["maxTurns12", "maxTurns"],
 	["maxToken", "maxTokens"],
-	["dya", undefined],
+	["dya", "day"],
+	["yda", undefined],
 	["days", "day"],
 	["key", undefined],
 	["trxx", undefined],
@@ -33,3 +34,14 @@ test("the closest name is chosen, and of two the first", () => {
 	assert.equal(nearest("abcd", ["abxx1", "abcx", "abce"]), "abcx");
 	assert.equal(nearest("abcde", ["abxxe", "abcd"]), "abcd");
 });
+
+for (const [name, meant] of [
+	["acbd", "abcd"],
+	["acxd", undefined],
+	["axbd", undefined],
+	["acbx", undefined],
+] as const) {
+	test(`in ${name} two swapped letters are one mistake, and no other two are`, () => {
+		assert.equal(nearest(name, ["abcd"]), meant);
+	});
+}

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
 	A_FUNCTION,
+	expecting,
 	COMMON_OTHERS,
 	COMMON_SETTINGS,
 	type OptionTable,
@@ -11,7 +12,7 @@ import {
 const TABLE: OptionTable = {
 	name: "limit",
 	settings: [...COMMON_SETTINGS, "bell"],
-	others: { ...COMMON_OTHERS, ask: A_FUNCTION, parent: { takes: (value) => value === 1, expected: "a one" } },
+	others: { ...COMMON_OTHERS, ask: A_FUNCTION, parent: expecting("a one", (value) => value === 1) },
 };
 
 const read = (options: unknown) => readOptions(TABLE, options);

@@ -211,7 +211,22 @@ for (const [what, make, why] of [
 	});
 }
 
-const KNOWN = [...KEYS.filter((key) => !key.startsWith("budget.")), "budget"].join(", ");
+const KNOWN = [
+	...KEYS.filter((key) => !key.includes(".")),
+	...["session", "tree", "day", "week", "month", "budget"],
+].join(", ");
+
+test("a file is named in short as a source, and by its path where something is wrong with it", () => {
+	const path = join(folder, "named.json");
+	writeFileSync(path, '{ "maxTurns": "x", "bel": 1, "day": 5 }');
+	const { place, problems } = fromFile(path, "named.json", "~/named.json");
+	assert.equal(place.name("maxTurns"), "maxTurns in named.json");
+	assert.deepEqual(told([...problems, ...resolve([place], [], defaults(true)).problems]), [
+		"day in ~/named.json: expected an object, got 5. Ignoring it.",
+		'~/named.json: unknown keys: "bel" (did you mean bell?). Ignoring them.',
+		'maxTurns in ~/named.json: expected a whole number from 0, or unlimited, got "x". Using 25 (default).',
+	]);
+});
 
 test("a cap of a fleet's budget is unknown outside of it", () => {
 	const { place, problems } = read('{ "budget.maxTurns": 5 }');

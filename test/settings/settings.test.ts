@@ -55,7 +55,7 @@ test("flags, variables and words have their names from one namespace", () => {
 
 for (const id of METER_IDS) {
 	const { read, write, parse, show, expected, title, about } = SETTINGS[KEY_OF[id]];
-	const { unit, samples, step, default: max, many } = kindOf(id);
+	const { unit, samples, step, default: max } = kindOf(id);
 
 	test(`a limit of ${id} is a number in its unit, or unlimited in any case of letters`, () => {
 		for (const text of ["0", ...samples, step]) {
@@ -75,7 +75,7 @@ for (const id of METER_IDS) {
 
 	test(`the setting of ${id} has the words of its row`, () => {
 		assert.equal(title, kindOf(id).title);
-		assert.equal(about, `Limit of ${many} until you are asked. ${kindOf(id).about}`);
+		assert.equal(about, `${title}: you are asked when it is reached. ${kindOf(id).about}`);
 	});
 }
 

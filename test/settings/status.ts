@@ -20,13 +20,13 @@ export async function status(rpc: Rpc): Promise<Record<string, string>> {
 
 /** The rows of a fresh pi in the sandbox that tests of the other settings leave as they are. */
 export const UNSET = {
-	cost: "$0.00 of ∞ | default",
-	tokens: "0 of ∞ tokens | default",
-	time: "0s of ∞ | default",
-	repeats: "0 of ∞ | PI_TURN_LIMIT_REPEATS",
-	"session turns": "0 of ∞ | default",
-	"session cost": "$0.00 of ∞ | default",
-	"session tokens": "0 of ∞ | default",
+	cost: "$0.00, unlimited | default",
+	tokens: "0 tokens, unlimited | default",
+	time: "0s, unlimited | default",
+	repeats: "0, unlimited | PI_TURN_LIMIT_REPEATS",
+	"session turns": "0, unlimited | default",
+	"session cost": "$0.00, unlimited | default",
+	"session tokens": "0, unlimited | default",
 	"time to answer": "unlimited | default",
 	"wrap-up text": "the built-in one | default",
 	"partial note": "on | default",

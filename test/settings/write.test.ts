@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {
+import fs, {
 	chmodSync,
 	lstatSync,
 	mkdirSync,
@@ -10,7 +10,8 @@ import {
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { syncBuiltinESMExports } from "node:module";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { writeSettings } from "../../src/settings/write.ts";
 import { folder } from "./given.ts";
@@ -79,6 +80,24 @@ for (const [content, problem] of [
 		const path = file(content);
 		assert.throws(() => writeSettings(path, { "session.maxTurns": 90 }), problem);
 		assert.equal(read(path), content);
+	});
+}
+
+for (const takes of ["the name of a file", "nothing"]) {
+	test(`a full disk that takes ${takes} has nothing left behind, and is named`, (t) => {
+		const path = file("{}");
+		const { writeFileSync } = fs;
+		t.mock.method(fs, "writeFileSync", (draft: string) => {
+			if (takes !== "nothing") writeFileSync(draft, "");
+			throw new Error("ENOSPC: no space left on device, write");
+		});
+		syncBuiltinESMExports();
+		t.after(() => {
+			t.mock.restoreAll();
+			syncBuiltinESMExports();
+		});
+		assert.throws(() => writeSettings(path, { maxTurns: 50 }), /ENOSPC/);
+		assert.deepEqual([readdirSync(dirname(path)), read(path)], [["turn-limit.json"], "{}"]);
 	});
 }
 

@@ -9,7 +9,6 @@ import { FINAL_TURNS } from "../../src/core/gate.ts";
 import {
 	type Call,
 	concerns,
-	type Gate,
 	isShared,
 	kindOf,
 	METER_IDS,
@@ -187,8 +186,7 @@ function isRetry({ before: { phase }, input }: Moment): boolean {
 function isAt(moment: Moment, id: MeterId): boolean {
 	const { input } = moment;
 	if (!isRequest(input) || isRetry(moment)) return false;
-	const [gate, call]: [Gate, Call?] = input.type === "turn_requested" ? ["turn"] : ["call", input.call];
-	return concerns(id, gate, call) && !(id === "repeats" && isExempt(moment));
+	return concerns(id, input.type === "turn_requested" ? "turn" : "call") && !(id === "repeats" && isExempt(moment));
 }
 
 /** A call of a tool whose calls may repeat. */

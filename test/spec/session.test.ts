@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { ExtensionAPI, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { transition } from "../../src/core/breaker.ts";
 import { isShared, kindOf, type Max, METER_IDS, type MeterId } from "../../src/core/meters.ts";
-import { POLICY_IDS } from "../../src/core/limit.ts";
+import { POLICY_IDS } from "../../src/core/policies.ts";
 import type { Event } from "../../src/core/protocol.ts";
 import { finalPass, NEW_RUN, pointOut, RESUMED } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";

@@ -11,7 +11,8 @@ import {
 	METER_IDS,
 	type MeterId,
 } from "../../src/core/meters.ts";
-import type { Answer, Event } from "../../src/core/protocol.ts";
+import type { Answer } from "../../src/core/answers.ts";
+import type { Event } from "../../src/core/protocol.ts";
 import type { Input } from "./sides.ts";
 
 /** Something that can be done from outside at any moment. */

@@ -65,7 +65,7 @@ test("a member wraps up before the tree's limit, and its answer names it", async
 	const env = tree(5, { PI_TURN_LIMIT_GRACE: "2" });
 	const pi = await family(t, { starts: [child("a")], child: answersAfter(2, "Half."), env });
 	const { code } = await pi.print("go");
-	const note = "[pi-turn-limit: this answer may be partial; the subagent came to the tree turn limit.]";
+	const note = "[pi-turn-limit: this answer may be partial; the subagent reached the tree turn limit.]";
 	assert.deepEqual([handed(pi), pi.model.turns.length, code], [[`Half.\n\n${note}\n`], 5, 54]);
 });
 
@@ -160,7 +160,7 @@ for (const scope of ["tree", "day"]) {
 		await rpc.prompt(`/turn-limit ${scope} cost`);
 		assert.match(rpc.notifications.at(-1)?.message ?? "", new RegExp(`^${scope} cost +\\$0\\.04 of \\$9`));
 		await rpc.prompt("/turn-limit session cost");
-		assert.match(rpc.notifications.at(-1)?.message ?? "", /^session cost +\$0\.04 of/);
+		assert.match(rpc.notifications.at(-1)?.message ?? "", /^session cost +\$0\.04, unlimited/);
 	});
 }
 

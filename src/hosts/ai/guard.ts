@@ -1,16 +1,15 @@
 /** One call of the AI SDK under a limit: its hooks, translated for a run. */
 import type { ModelMessage, StepResult, Experimental_Steering as Steering, ToolSet } from "ai";
+import { kindOf, OWN } from "../../core/meters.ts";
+import type { Snapshot } from "../../core/snapshot.ts";
 import { sum } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
 import type { LoopRun } from "../loop/run.ts";
 
-export type Step = StepResult<ToolSet>;
-
-/** US dollars that a step has cost. */
-export type Price = (step: Step) => number | Promise<number>;
+export type SdkStep = StepResult<ToolSet>;
 
 /** The part of a call's settings that we read or replace; the SDK's own types are generic in the user's tools. */
-export interface Settings {
+export interface CallSettings {
 	readonly tools?: Readonly<Record<string, { readonly needsApproval?: unknown }>> | undefined;
 	readonly output?: unknown;
 	readonly abortSignal?: AbortSignal | undefined;
@@ -23,11 +22,11 @@ interface StepOptions {
 	readonly messages: readonly ModelMessage[];
 }
 
-type Condition = (options: { steps: readonly Step[] }) => boolean | PromiseLike<boolean>;
+type Condition = (options: { steps: readonly SdkStep[] }) => boolean | PromiseLike<boolean>;
 
 interface ApprovalOptions {
 	readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
-	readonly tools: Settings["tools"];
+	readonly tools: CallSettings["tools"];
 	readonly messages: readonly ModelMessage[];
 	readonly toolsContext: Readonly<Record<string, unknown>> | undefined;
 	readonly runtimeContext: unknown;
@@ -44,7 +43,7 @@ export const IN_FORM = "Give your answer in the required output format.";
 export class Guard {
 	readonly run: LoopRun;
 	readonly #steering: Steering;
-	readonly #price: Price | undefined;
+	readonly #asks: boolean;
 	/** A step has begun, so a call that is asked about comes from the model and not from an earlier approval. */
 	#hasStepped = false;
 	/** The end of the present turn was reported. */
@@ -52,14 +51,15 @@ export class Guard {
 	/** The notes of the next step, if it was let through already. */
 	#admitted: readonly string[] | undefined;
 
-	constructor(run: LoopRun, steering: Steering, price: Price | undefined) {
+	/** `asks`: somebody is asked at a limit. */
+	constructor(run: LoopRun, steering: Steering, asks: boolean) {
 		this.run = run;
 		this.#steering = steering;
-		this.#price = price;
+		this.#asks = asks;
 	}
 
 	/** The gate before each step: throws if it must not be made. */
-	prepareStep({ prepareStep, output }: Settings): (options: StepOptions) => Promise<object | undefined> {
+	prepareStep({ prepareStep, output }: CallSettings): (options: StepOptions) => Promise<object | undefined> {
 		return async (options) => {
 			const theirs = this.#failing(async () => await prepareStep?.(options));
 			const prepared = (await theirs) as Partial<StepOptions> | undefined;
@@ -81,16 +81,18 @@ export class Guard {
 	}
 
 	/** The SDK asks it where it would go on after a step. */
-	stopWhen({ stopWhen = [] }: Settings): Condition {
+	stopWhen({ stopWhen = [] }: CallSettings): Condition {
 		const theirs = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
 		return async (options) => {
 			const answers = this.#failing(() => Promise.all(theirs.map(async (condition) => await condition(options))));
 			const stops = (await answers).some(Boolean);
 			if (this.#hasEnded) return stops;
 			this.#hasEnded = true;
-			const next = await this.run.endTurn({ goesOn: !stops });
+			// Where their condition counts as many steps as the limit, the limit would have ended the run in the same place.
+			const isExhausted = stops && !this.#asks && isSpent(this.run.snapshot()) && (await countsSteps(theirs, options));
+			const next = await this.run.endTurn({ goesOn: !stops || isExhausted, concluded: false });
 			// Others may have spent what is shared. Only here can the run end with what it has.
-			if (next !== "stop") this.#admitted = await this.run.turn();
+			if (next !== "stop" && !stops) this.#admitted = await this.run.turn();
 			// After an abort the SDK ends the call itself, in its own way.
 			return stops || (this.#admitted === undefined && !this.run.signal.aborted);
 		};
@@ -112,7 +114,7 @@ export class Guard {
 	}
 
 	/** The gate before each call that would run. */
-	toolApproval({ toolApproval }: Settings): (options: ApprovalOptions) => Promise<Status> {
+	toolApproval({ toolApproval }: CallSettings): (options: ApprovalOptions) => Promise<Status> {
 		return async (options) => {
 			const status = await statusOf(toolApproval, options);
 			const { toolName: tool, toolCallId, input } = options.toolCall;
@@ -124,9 +126,9 @@ export class Guard {
 	}
 
 	/** Never throws: the SDK would not tell anybody. */
-	async endStep(step: Step): Promise<void> {
+	async endStep(step: SdkStep): Promise<void> {
 		try {
-			await this.run.charge({ tokens: freshTokens(step), cost: await this.#costOf(step) });
+			await this.run.charge({ tokens: freshTokens(step) }, step);
 			if (step.finishReason === "error") return this.run.fail("The provider ended the response with an error.");
 			if (goesOn(step)) return;
 			this.#hasEnded = true;
@@ -135,13 +137,6 @@ export class Guard {
 		} catch (error) {
 			this.run.breakOff(error);
 		}
-	}
-
-	async #costOf(step: Step): Promise<number | undefined> {
-		if (this.#price === undefined) return undefined;
-		const cost: unknown = await this.#price(step);
-		if (cost !== null && Number(cost) >= 0) return Number(cost);
-		throw new TypeError(`price(): expected US dollars from 0, got ${String(cost)}.`);
 	}
 
 	/** The call failed, or was aborted; gives the error for the caller. `signal`: the caller's. */
@@ -155,15 +150,27 @@ export class Guard {
 	}
 }
 
+/** No further turn would be let through. What others spend too is only known when it is asked for. */
+function isSpent(meters: Snapshot): boolean {
+	return OWN.some((id) => kindOf(id).gates.includes("turn") && meters[id].remaining === 0);
+}
+
+/** True if they stop after so many steps, whatever was done in them; not if they found an answer in a call. */
+async function countsSteps(conditions: readonly Condition[], { steps }: Parameters<Condition>[0]): Promise<boolean> {
+	const empty = steps.map(() => ({}) as SdkStep);
+	const answers = await Promise.allSettled(conditions.map(async (condition) => await condition({ steps: empty })));
+	return answers.some((answer) => answer.status === "fulfilled" && answer.value);
+}
+
 /** True if every call that is the program's to answer was answered: the SDK then takes another step. */
-function goesOn({ content, finishReason }: Step): boolean {
+function goesOn({ content, finishReason }: SdkStep): boolean {
 	const calls = content.filter((part) => part.type === "tool-call" && part.providerExecuted !== true);
 	const answered = new Set(content.flatMap((part) => idAnswered(part)));
 	const isOpen = calls.some((part) => part.type === "tool-call" && !answered.has(part.toolCallId));
 	return calls.length > 0 && !isOpen && (finishReason as string) !== "interrupted";
 }
 
-function idAnswered(part: Step["content"][number]): string[] {
+function idAnswered(part: SdkStep["content"][number]): string[] {
 	switch (part.type) {
 		case "tool-result":
 		case "tool-error":
@@ -176,7 +183,7 @@ function idAnswered(part: Step["content"][number]): string[] {
 }
 
 /** Without what was read from the cache. */
-function freshTokens({ usage }: Step): number {
+function freshTokens({ usage }: SdkStep): number {
 	const { inputTokens, outputTokens, inputTokenDetails } = usage;
 	const { cacheReadTokens } = (inputTokenDetails as Partial<typeof inputTokenDetails> | undefined) ?? {};
 	return Math.max(0, sum(inputTokens) - sum(cacheReadTokens)) + sum(outputTokens);

@@ -1,17 +1,19 @@
 /** Limits for the AI SDK: its `generateText`, `streamText` and `ToolLoopAgent`, under a limit. Each call is a run. */
 import * as ai from "ai";
-import { kindOf, type MeterId } from "../../core/meters.ts";
 import { isBroken, type Outcome } from "../../core/outcome.ts";
+import { isCostLimited } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
 import { asParent, treeOf } from "../../loop/tree/parents.ts";
-import { A_FUNCTION } from "../../settings/options.ts";
-import { Guard, type Price, type Settings, type Step } from "./guard.ts";
+import { Guard, type CallSettings, type SdkStep } from "./guard.ts";
 import { watch } from "./watch.ts";
 
-export { LimitExceeded, type LoopOptions, type Outcome, type Price };
+export { LimitExceeded, type LoopOptions, type Outcome };
 
-export type AiOptions = LoopOptions & {
+/** The dollars that a step has cost. */
+export type Price = (step: SdkStep) => number | Promise<number>;
+
+export type AiOptions = Omit<LoopOptions, "price"> & {
 	/** The SDK reports no prices, so a limit of cost needs this one. */
 	readonly price?: Price;
 };
@@ -27,7 +29,7 @@ export interface AiLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
 	outcomeOf(result: object): Promise<Outcome>;
 }
 
-interface Callbacks extends Settings {
+interface Callbacks extends CallSettings {
 	readonly experimental_steering?: ReturnType<typeof ai.experimental_createSteering> | undefined;
 	readonly onStepEnd?: Callback;
 	readonly onStepFinish?: Callback;
@@ -44,15 +46,15 @@ const GUARD = Symbol("pi-turn-limit");
 
 /** @throws RangeError or TypeError that names the option, its value and what was expected. */
 export function aiLimit(options: AiOptions = {}): AiLimit {
-	const limit = limitFor({ name: "aiLimit", others: { price: A_FUNCTION } }, options);
-	if (options.price === undefined && isCostLimited(limit))
+	const limit = limitFor("aiLimit", options);
+	if (options.price === undefined && isCostLimited(limit.snapshot()))
 		throw new TypeError("price: expected a function, because cost is limited and the AI SDK reports none.");
 	const outcomes = new WeakMap<object, () => Promise<Outcome>>();
 
 	function guard({ abortSignal: signal, experimental_steering }: Callbacks) {
 		const run = limit.start({ signal });
 		const steering = experimental_steering ?? ai.experimental_createSteering();
-		return { guard: new Guard(run, steering, options.price), run, signal, steering };
+		return { guard: new Guard(run, steering, options.ask !== undefined), run, signal, steering };
 	}
 	type Guarded = ReturnType<typeof guard>;
 
@@ -61,11 +63,11 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		return {
 			abortSignal: run.signal,
 			experimental_steering: steering,
-			onStepEnd: both(given.onStepEnd ?? given.onStepFinish, (step: Step) => guard.endStep(step)),
+			onStepEnd: both(given.onStepEnd ?? given.onStepFinish, (step: SdkStep) => guard.endStep(step)),
 		};
 	}
 
-	function gated(guard: Guard, given: Settings): object {
+	function gated(guard: Guard, given: CallSettings): object {
 		return {
 			prepareStep: guard.prepareStep(given),
 			stopWhen: guard.stopWhen(given),
@@ -129,7 +131,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 
 	class LimitedAgent extends ai.ToolLoopAgent {
 		constructor(settings: ConstructorParameters<typeof ai.ToolLoopAgent>[0]) {
-			type Prepare = (given: Settings & { [GUARD]?: Guard }) => Promise<object>;
+			type Prepare = (given: CallSettings & { [GUARD]?: Guard }) => Promise<object>;
 			const theirs = settings.prepareCall as unknown as Prepare | undefined;
 			const prepareCall: Prepare = async ({ [GUARD]: guard, ...given }) => {
 				const prepared = (await theirs?.(given)) ?? given;
@@ -187,11 +189,6 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 	};
 	asParent(made, () => treeOf(limit));
 	return made;
-}
-
-function isCostLimited(limit: LoopLimit): boolean {
-	const meters = Object.entries(limit.snapshot()) as [MeterId, { limit: unknown }][];
-	return meters.some(([id, { limit }]) => kindOf(id).of === "cost" && limit !== "unlimited");
 }
 
 /** Theirs first, and ours in any case. */

@@ -1,8 +1,8 @@
 /** Sees how a stream of the AI SDK ends, whoever reads it and however: the SDK itself does not say that it was cancelled. */
+import { isObject } from "../../core/is-object.ts";
 import { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { ReadableStream as NodeStream, type UnderlyingSource } from "node:stream/web";
-import { isObject } from "../../settings/places.ts";
 
 export interface StreamEnd {
 	/** It was read to its end. */

@@ -1,4 +1,6 @@
 /** Amounts as loops report them: never trusted, never dropped. */
+import { kindOf, METER_IDS } from "../../core/meters.ts";
+import type { Snapshot } from "../../core/snapshot.ts";
 import type { Charged } from "../../loop/driver.ts";
 
 /** What a response or a tool has spent. */
@@ -9,6 +11,21 @@ export interface Spending {
 	readonly cost?: number | undefined;
 }
 
+/** Gives the US dollars of what was spent. */
+export type PriceFunction = (spent: never) => number | Promise<number>;
+
+/** @throws TypeError, or what the function throws */
+export async function priced(price: PriceFunction, spent: unknown): Promise<number> {
+	const cost: unknown = await price(spent as never);
+	if (cost !== null && Number(cost) >= 0) return Number(cost);
+	throw new TypeError(`price(): expected US dollars from 0, got ${String(cost)}.`);
+}
+
+/** Some limit of cost is set, whatever its scope. */
+export function isCostLimited(meters: Snapshot): boolean {
+	return METER_IDS.some((id) => kindOf(id).of === "cost" && meters[id].limit !== "unlimited");
+}
+
 /** In whole units of the core; undefined if nothing was spent. */
 export function chargeOf({ tokens, cost }: Spending): Charged | undefined {
 	const amounts = { tokens: whole(tokens, 1), cost: whole(cost, 1_000_000) };
@@ -16,13 +33,13 @@ export function chargeOf({ tokens, cost }: Spending): Charged | undefined {
 	return spent.length === 0 ? undefined : Object.fromEntries(spent);
 }
 
-/** Text that is a number is one; what is no number is 0, what is too large is as much as can be counted. */
+/** Numeric text counts as a number; anything else that is no number is 0, and too large a number is the largest safe one. */
 function whole(value: unknown, unit: number): number {
 	const amount = Math.round(Number(value ?? 0) * unit);
 	return amount > 0 ? Math.min(amount, Number.MAX_SAFE_INTEGER) : 0;
 }
 
-/** The sum of what is a number, be it as text. */
+/** The sum of the numbers, numeric text included. */
 export function sum(...amounts: unknown[]): number {
 	return amounts.reduce<number>((total, amount) => total + (Number(amount) || 0), 0);
 }

@@ -1,10 +1,13 @@
 /** Limits for agent loops: the options of one limit, and the runs that it starts. */
 import { randomUUID } from "node:crypto";
+import { isObject } from "../../core/is-object.ts";
 import { RUN_METER_IDS } from "../../core/meters.ts";
 import { snapshot, type Snapshot } from "../../core/snapshot.ts";
+import { quote } from "../../core/text.ts";
 import { readOption } from "../../settings/budget.ts";
 import {
 	A_FUNCTION,
+	expecting,
 	COMMON_OTHERS,
 	COMMON_SETTINGS,
 	type CommonOptions,
@@ -14,17 +17,18 @@ import {
 import { type Resolved, resolve } from "../../settings/resolve.ts";
 import { defaults } from "../../settings/settings.ts";
 import { readGrace } from "../../settings/supplied.ts";
+import type { PriceFunction, Spending } from "./amounts.ts";
 import type { Ask } from "./asking.ts";
 import { initialState } from "../../loop/initial-state.ts";
-import { type LoopRun, Run } from "./run.ts";
+import { DrivenRun, expect, type LoopRun, type PlaceInTree } from "./run.ts";
 import { readRun, type SavedRun } from "./saved-run.ts";
 import { SessionBudget } from "./session-budget.ts";
 import { ledgerDirectory } from "../../loop/sharing/ledger-directory.ts";
 import { asParent, isParent, treeOf } from "../../loop/tree/parents.ts";
-import { announcement, isOwn } from "../../loop/tree/inheritance.ts";
+import { announcement, inherits, isOwn } from "../../loop/tree/inheritance.ts";
 import { isAlive } from "../../loop/tree/process-start.ts";
 import { limitsOf, lowered } from "../../loop/tree/root-limits.ts";
-import { readTree, type Tree, TREE_VARIABLE } from "../../loop/tree/tree-variable.ts";
+import { type Announced, readTree, type Tree, TREE_VARIABLE } from "../../loop/tree/tree-variable.ts";
 
 /** Every option has the default of its setting. A limit's option is named like its meter. */
 export type LoopOptions = CommonOptions & {
@@ -32,9 +36,12 @@ export type LoopOptions = CommonOptions & {
 	readonly ask?: Ask;
 	/**
 	 * The agent that starts this one: a limit, or one of its runs. `"environment"`: the agent that started this process, if
-	 * one did and lives. Both share its tree, and nobody is asked here.
+	 * one did and lives. Both share its tree, and nobody is asked here. Without `ask` and a terminal, one that has ended
+	 * counts too, if its tree was used within the last hour.
 	 */
 	readonly parent?: object | "environment";
+	/** The dollars of what `charge` is given without a cost. */
+	readonly price?: (spent: Spending) => number | Promise<number>;
 	/** Hears of problems that stop nothing: a function of yours that threw, for example. */
 	readonly onProblem?: (problem: string) => void;
 };
@@ -61,34 +68,34 @@ const OPTIONS: OptionTable = {
 	others: {
 		...COMMON_OTHERS,
 		ask: A_FUNCTION,
+		price: A_FUNCTION,
 		onProblem: A_FUNCTION,
-		parent: {
-			takes: (value) => value === "environment" || isParent(value),
-			expected: 'a limit, a run, or "environment"',
-		},
+		parent: expecting('a limit, a run, or "environment"', (value) => value === "environment" || isParent(value)),
 	},
 };
 
-/** `name`: the function that was called, and `others`: options that it knows beside these. */
-export interface Caller {
-	readonly name: string;
-	readonly others: OptionTable["others"];
-}
-
 /** @throws RangeError or TypeError that names the option, its value and what was expected. */
 export function loopLimit(options: LoopOptions = {}): LoopLimit {
-	return limitFor({ name: OPTIONS.name, others: {} }, options);
+	return limitFor(OPTIONS.name, options);
 }
 
-/** The same for an adapter. */
-export function limitFor({ name, others }: Caller, options: LoopOptions): LoopLimit {
-	const { values, policies } = readOptions({ ...OPTIONS, name, others: { ...OPTIONS.others, ...others } }, options);
+/** The same for an adapter, whose function has another name, and whose price is given what the adapter charges for. */
+export function limitFor(
+	name: string,
+	options: Omit<LoopOptions, "price"> & { readonly price?: PriceFunction },
+): LoopLimit {
+	const { values, policies } = readOptions({ ...OPTIONS, name }, options);
 	const { parent, grace, wrapUpMessage, ask } = options;
 	const found = options.budget === undefined ? undefined : readOption(options.budget);
 	const budget = found?.kind === "budget" ? found.budget : undefined;
 	const places = [{ values, name: () => "option", strength: "start" }] as const;
 	const session = new SessionBudget();
-	let last: Run | undefined;
+	let last: DrivenRun | undefined;
+
+	const placeIn = (tree: Tree | undefined, isMember: boolean): PlaceInTree => ({
+		settings: settingsIn(isMember ? tree : undefined, isMember),
+		sharing: { at: tree?.at ?? ledgerDirectory(), tree: tree?.name, isMember, budget },
+	});
 
 	const settingsIn = (tree: Tree | undefined, isMember: boolean): Resolved => {
 		const { settings } = resolve(places, [], defaults(ask !== undefined && !isMember, true));
@@ -96,27 +103,38 @@ export function limitFor({ name, others }: Caller, options: LoopOptions): LoopLi
 	};
 
 	const limit: LoopLimit = {
-		start: ({ signal, from } = {}) => {
+		start: (start = {}) => {
+			const { signal, from } = checkedStart(start);
 			const saved = savedIn(from);
-			const root = parent === undefined ? undefined : rootOf(parent);
-			const tree = readTree(saved?.tree)?.tree ?? root?.tree;
-			const isMember = root !== undefined;
+			const savedTree = readTree(saved?.tree)?.tree;
+			const announced = parent === "environment" ? readTree(process.env[TREE_VARIABLE]) : undefined;
+			const root = typeof parent === "string" ? rootIn(announced, savedTree) : parent && { tree: treeOf(parent) };
+			const mayBeLate = announced !== undefined && root === undefined && savedTree === undefined && ask === undefined;
 			const id = saved?.id ?? randomUUID();
 			if (saved) void session.resume(id, spentIn(saved));
 			else session.begin(id);
-			last = new Run({
-				...{ id, session, policies, isMember, signal, saved },
-				settings: settingsIn(isMember ? tree : undefined, isMember),
-				sharing: { at: tree?.at ?? ledgerDirectory(), tree: tree?.name, isMember, budget },
+			last = new DrivenRun({
+				id,
+				session,
+				policies,
+				signal,
+				saved,
+				place: placeIn(savedTree ?? root?.tree, root !== undefined),
+				latePlace: mayBeLate
+					? async () => ((await inherits(announced, true)) ? placeIn(announced.tree, true) : undefined)
+					: undefined,
 				grace: typeof grace === "function" ? grace : undefined,
 				wrapUpMessage: typeof wrapUpMessage === "function" ? wrapUpMessage : undefined,
-				...{ ask, onOutcome: options.onOutcome, onProblem: options.onProblem },
+				ask,
+				onOutcome: options.onOutcome,
+				onProblem: options.onProblem,
+				price: options.price,
 			});
 			return last;
 		},
 		snapshot: () => {
 			if (last) return last.snapshot();
-			const state = initialState(settingsIn(undefined, false), policies, false, false);
+			const state = initialState(settingsIn(undefined, false), policies, false);
 			return snapshot(typeof grace === "function" ? { ...state, grace: readGrace(grace).value } : state);
 		},
 		environment: () => last?.environment() ?? { [TREE_VARIABLE]: announcement(0, undefined) },
@@ -125,12 +143,25 @@ export function limitFor({ name, others }: Caller, options: LoopOptions): LoopLi
 	return limit;
 }
 
-/** Undefined: this agent is a root. */
-function rootOf(parent: object | "environment"): { readonly tree: Tree | undefined } | undefined {
-	if (typeof parent === "object" || typeof parent === "function") return { tree: treeOf(parent) };
-	const announced = readTree(process.env[TREE_VARIABLE]);
-	if (announced === undefined || isOwn(announced) || !isAlive(announced)) return undefined;
-	return { tree: announced.tree };
+/** Undefined: this agent is a root, as far as can be told at once. A run that was saved in the tree goes on there. */
+function rootIn(
+	announced: Announced | undefined,
+	saved: Tree | undefined,
+): { readonly tree: Tree | undefined } | undefined {
+	if (announced === undefined || isOwn(announced)) return undefined;
+	const wasMember = saved !== undefined && saved.name === announced.tree?.name;
+	return wasMember || isAlive(announced) ? { tree: announced.tree } : undefined;
+}
+
+/** @throws TypeError */
+function checkedStart(start: StartOptions): StartOptions {
+	expect(isObject(start), "start(): expected an object of options", start);
+	const unknown = Object.keys(start).find((option) => option !== "signal" && option !== "from");
+	if (unknown !== undefined)
+		throw new TypeError(`start(): unknown option ${quote(unknown)}. Known options: signal, from.`);
+	const { signal } = start;
+	expect(signal === undefined || signal instanceof AbortSignal, "signal: expected an AbortSignal", signal);
+	return start;
 }
 
 /** @throws TypeError */

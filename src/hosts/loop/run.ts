@@ -1,5 +1,6 @@
 /** One run of an agent loop: a host of the driver, for loops that ask before each step. */
-import type { Call } from "../../core/meters.ts";
+import { isObject } from "../../core/is-object.ts";
+import { type Call, SHARED } from "../../core/meters.ts";
 import { line, type Outcome, publish } from "../../core/outcome.ts";
 import { snapshot, type Snapshot } from "../../core/snapshot.ts";
 import { isBusy, isClosed, isRetrying, isTurnOpen, type State } from "../../core/state.ts";
@@ -9,10 +10,10 @@ import { hasFailed } from "../../core/turn.ts";
 import type { Resolved } from "../../settings/resolve.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import { readGrace, readMessage, type Supplied } from "../../settings/supplied.ts";
-import { chargeOf, type Spending } from "./amounts.ts";
-import { type Ask, ask } from "./asking.ts";
+import { chargeOf, isCostLimited, priced, type PriceFunction, type Spending } from "./amounts.ts";
+import { type Ask, askProgram } from "./asking.ts";
 import type { Clock } from "../../loop/clock.ts";
-import { Driver } from "../../loop/driver.ts";
+import { type Charged, Driver } from "../../loop/driver.ts";
 import { initialState } from "../../loop/initial-state.ts";
 import type { Host } from "../../loop/port.ts";
 import { questionAbout } from "../../loop/question.ts";
@@ -26,6 +27,9 @@ import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts"
 import { type Tree, TREE_VARIABLE } from "../../loop/tree/tree-variable.ts";
 import { announcement } from "../../loop/tree/inheritance.ts";
 
+const NO_COST =
+	"Cost is limited, but a response came without one, and there is no price(): the run is not held to that limit.";
+
 /** After a turn and its calls: make the next one, make one more although the model called no tool, or make none. */
 export type Next = "go_on" | "again" | "stop";
 
@@ -37,8 +41,8 @@ export interface LoopRun {
 	turn(): Promise<readonly string[] | undefined>;
 	/** Before a tool runs: the error result in its place, if it must not run. The same id gets the same answer. */
 	call(call: Call, id?: string): Promise<string | undefined>;
-	/** Once known. A model's response is charged before the end of its turn. */
-	charge(spent: Spending): Promise<void>;
+	/** Once known. A model's response is charged before the end of its turn. `of`: what `price` is given, if not `spent`. */
+	charge(spent: Spending, of?: unknown): Promise<void>;
 	/**
 	 * After a turn and its calls. `goesOn`: the loop would request another turn. `concluded`: the model has answered, in
 	 * text that was not cut off; if not given, a turn that does not go on has.
@@ -62,17 +66,24 @@ export interface LoopRun {
 	environment(): Record<string, string>;
 }
 
-/** The parts of a run that come from its limit. */
-export interface Setup {
-	readonly id: string;
+/** The place of a run among the agents that share limits, and its settings there. */
+export interface PlaceInTree {
 	readonly settings: Resolved;
-	readonly policies: Policies;
-	readonly isMember: boolean;
-	readonly session: SessionBudget;
 	readonly sharing: Sharing;
+}
+
+/** The parts of a run that come from its limit. */
+export interface RunSetup {
+	readonly id: string;
+	readonly place: PlaceInTree;
+	/** The place in the tree of an agent that has ended, if the run belongs there: only the ledger knows. Only where nobody is asked. */
+	readonly latePlace?: (() => Promise<PlaceInTree | undefined>) | undefined;
+	readonly policies: Policies;
+	readonly session: SessionBudget;
 	readonly ask?: Ask | undefined;
 	readonly grace?: (() => unknown) | undefined;
 	readonly wrapUpMessage?: (() => unknown) | undefined;
+	readonly price?: PriceFunction | undefined;
 	readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 	readonly onProblem?: ((problem: string) => void) | undefined;
 	readonly signal?: AbortSignal | undefined;
@@ -80,13 +91,15 @@ export interface Setup {
 	readonly clock?: Clock | undefined;
 }
 
-export class Run implements LoopRun {
+export class DrivenRun implements LoopRun {
 	readonly signal: AbortSignal;
-	readonly #setup: Setup;
+	readonly #setup: RunSetup;
 	readonly #driver: Driver<undefined>;
 	readonly #shared: SharedLimits;
 	readonly #session: SessionShare;
 	readonly #cut = new AbortController();
+	#place: PlaceInTree;
+	#placing: Promise<void> | undefined;
 	/** For the next request. */
 	#notes: string[] = [];
 	/** The answers to calls of the turn under way. */
@@ -103,17 +116,21 @@ export class Run implements LoopRun {
 	/** The loop was told to make another turn. */
 	#isTurnDue = false;
 	#wasInterrupted = false;
+	/** A response came without a cost, and there is no price. */
+	#isCostMissed = false;
 	#failure: string | undefined;
 	#settling: Promise<Outcome> | undefined;
 	#outcome: Outcome | undefined;
 	reason: string | undefined;
 
-	constructor(setup: Setup) {
-		const { settings, policies, isMember, sharing, saved, signal } = setup;
+	constructor(setup: RunSetup) {
+		const { place, policies, saved, signal } = setup;
+		const isMember = place.sharing.isMember === true;
 		this.#setup = setup;
+		this.#place = place;
 		this.#session = new SessionShare(setup.session);
-		this.#shared = new SharedLimits(() => sharing);
-		const fresh = initialState(settings, policies, setup.ask !== undefined && !isMember, isMember);
+		this.#shared = new SharedLimits(() => this.#place.sharing);
+		const fresh = initialState(place.settings, policies, setup.ask !== undefined && !isMember, isMember);
 		const state = saved ? restore(fresh, saved) : fresh;
 		this.#driver = new Driver(this.#host(), state, this.#shared, setup.clock);
 		this.signal = signal ? AbortSignal.any([signal, this.#cut.signal]) : this.#cut.signal;
@@ -141,20 +158,24 @@ export class Run implements LoopRun {
 		return (await opening) ? this.#notes.splice(0) : undefined;
 	}
 
-	call(call: Call, id?: string): Promise<string | undefined> {
+	async call(call: Call, id?: string): Promise<string | undefined> {
+		const isCall = isObject(call) && typeof call.tool === "string";
+		expect(isCall, "call(): expected { tool, input }", call);
 		const known = id === undefined ? undefined : this.#answers.get(id);
-		if (known) return known;
+		if (known) return await known;
 		const answer = this.#decideCall(call);
 		if (id !== undefined) {
 			this.#answers.set(id, answer);
 			void answer.then((refused) => (this.#answered[id] = refused ?? null));
 		}
-		return answer;
+		return await answer;
 	}
 
 	async #open(): Promise<boolean> {
-		if (this.#settling) return false;
+		const { latePlace } = this.#setup;
 		try {
+			if (latePlace) await (this.#placing ??= this.#findPlace(latePlace));
+			if (this.#settling) return false;
 			this.#readGrace();
 			if (!isBusy(this.#state)) this.#driver.beginRun();
 			const decision = await this.#driver.request({ type: "turn_requested" }, undefined);
@@ -171,6 +192,15 @@ export class Run implements LoopRun {
 		}
 	}
 
+	/** Before the first turn. Nobody is asked here, so only the limits differ. */
+	async #findPlace(latePlace: () => Promise<PlaceInTree | undefined>): Promise<void> {
+		const late = await latePlace();
+		if (late === undefined) return;
+		this.#place = late;
+		for (const meter of SHARED)
+			await this.#driver.step({ type: "limit_set", meter, max: late.settings[KEY_OF[meter]].value }, undefined);
+	}
+
 	async #decideCall(call: Call): Promise<string | undefined> {
 		if (this.#settling) return refusal(this.#state);
 		try {
@@ -178,7 +208,7 @@ export class Run implements LoopRun {
 			if (!isBusy(this.#state)) this.#opening ??= this.#open();
 			if (this.#opening) await this.#opening;
 			// The model has answered. A tool can start agents that wait for room which this turn holds.
-			else if (this.#isUncharged) this.#charging = this.charge({});
+			else if (this.#isUncharged) this.#charging = this.#tell(undefined);
 			// In the order in which the calls came.
 			await this.#charging;
 			const decision = await this.#driver.request({ type: "tool_call_requested", call }, undefined);
@@ -191,8 +221,22 @@ export class Run implements LoopRun {
 
 	// Events
 
-	async charge(spent: Spending): Promise<void> {
-		const amounts = chargeOf(spent);
+	async charge(spent: Spending, of: unknown = spent): Promise<void> {
+		expect(isObject(spent), "charge(): expected { tokens, cost }", spent);
+		const { price } = this.#setup;
+		if (spent.cost !== undefined) return await this.#tell(chargeOf(spent));
+		if (price === undefined) this.#missCost();
+		const cost = price && (await priced(price, of).catch((error: unknown) => this.breakOff(error)));
+		await this.#tell(chargeOf({ ...spent, cost: cost ?? 0 }));
+	}
+
+	#missCost(): void {
+		if (!this.#isCostMissed && isCostLimited(this.snapshot())) this.#report(NO_COST);
+		this.#isCostMissed = true;
+	}
+
+	/** Tells the breaker and the ledgers what was spent, at least that the turn under way was taken. */
+	async #tell(amounts: Charged | undefined): Promise<void> {
 		const isTurn = this.#isUncharged;
 		if (amounts === undefined && !isTurn) return;
 		this.#isUncharged = false;
@@ -203,11 +247,14 @@ export class Run implements LoopRun {
 		if (this.#outcome) await this.#shared.endRun();
 	}
 
-	async endTurn({ goesOn, concluded = !goesOn }: Parameters<LoopRun["endTurn"]>[0]): Promise<Next> {
+	async endTurn(turn: Parameters<LoopRun["endTurn"]>[0]): Promise<Next> {
+		const isEnd = isObject(turn) && typeof turn.goesOn === "boolean";
+		expect(isEnd, "endTurn(): expected { goesOn: true or false }", turn);
+		const { goesOn, concluded = !goesOn } = turn;
 		try {
 			this.#answers.clear();
 			this.#answered = {};
-			if (this.#isUncharged) await this.charge({});
+			await this.#tell(undefined);
 			this.#readGrace();
 			await this.#driver.chargeTime(undefined);
 			this.#mustGoOn = false;
@@ -290,12 +337,12 @@ export class Run implements LoopRun {
 	// The driver's host
 
 	#host(): Host<undefined> {
-		const { settings, ask: asks, onOutcome, wrapUpMessage } = this.#setup;
-		const { signal } = this.#setup;
+		const { ask: asks, onOutcome, wrapUpMessage, signal } = this.#setup;
+		const { settings } = this.#setup.place;
 		return {
 			ask: (state, meter, _at, tally) => {
 				const question = questionAbout(state, meter, describe, [], tally);
-				return ask(asks as Ask, question, settings.askTimeout.value, signal, (problem) => this.#report(problem));
+				return askProgram(asks as Ask, question, settings.askTimeout.value, signal, (problem) => this.#report(problem));
 			},
 			post: (text) => void this.#notes.push(text),
 			withdraw: () => (this.#notes = []),
@@ -320,7 +367,7 @@ export class Run implements LoopRun {
 			committed: () => {},
 			debtLeft: (debt) => this.#report(debtText(debt)),
 			ended: (outcome) => {
-				this.reason = line(outcome, (id) => settings[KEY_OF[id]].source);
+				this.reason = line(outcome, (id) => this.#place.settings[KEY_OF[id]].source);
 				this.#outcome = publish(outcome);
 				heard(onOutcome, this.#outcome).catch((error: unknown) => this.#report(`onOutcome(): ${String(error)}`));
 			},
@@ -340,6 +387,11 @@ export class Run implements LoopRun {
 	#report(problem: string): void {
 		heard(this.#setup.onProblem, problem).catch(() => {}); // nobody else wants to know
 	}
+}
+
+/** @throws TypeError */
+export function expect(isGood: boolean, expected: string, given: unknown): void {
+	if (!isGood) throw new TypeError(`${expected}, got ${quote(given)}.`);
 }
 
 /** Tells a program's own function at once. It may be asynchronous, and rejects if it fails in either way. */

@@ -1,7 +1,8 @@
 /** A run as text, to go on in another process. */
+import { createHash } from "node:crypto";
+import { isObject } from "../../core/is-object.ts";
 import type { State } from "../../core/state.ts";
 import { readSaved, saved, type SavedState } from "../../loop/saved-state.ts";
-import { isObject } from "../../settings/places.ts";
 
 const VERSION = 1;
 
@@ -18,13 +19,25 @@ export interface SavedRun extends SavedState {
 }
 
 export function writeRun(state: State, rest: Pick<SavedRun, "id" | "notes" | "answers" | "tree">): string {
-	return JSON.stringify({ version: VERSION, ...rest, ...saved(state) });
+	return sealed({ version: VERSION, ...rest, ...saved(state) });
+}
+
+/** With a checksum before it, so that a damaged text does not pass for another run. It keeps nobody from writing one. */
+export function sealed(run: object): string {
+	const text = JSON.stringify(run);
+	return `${checksum(text)} ${text}`;
+}
+
+function checksum(text: string): string {
+	return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
 /** Undefined for anything but what `writeRun` has written. */
 export function readRun(text: unknown): SavedRun | undefined {
 	try {
-		const written: unknown = JSON.parse(String(text));
+		const [, sum, json = ""] = /^([\da-f]{16}) (.*)$/s.exec(String(text)) ?? [];
+		if (sum !== checksum(json)) return undefined;
+		const written: unknown = JSON.parse(json);
 		if (!isObject(written) || written["version"] !== VERSION) return undefined;
 		const { id, notes, answers, tree } = written;
 		const isText = (value: unknown): value is string => typeof value === "string";

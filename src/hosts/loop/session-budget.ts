@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { bound, isLimited, toNumber } from "../../core/limit.ts";
 import { kindOf, METER_IDS, type MeterId } from "../../core/meters.ts";
 import type { Balances } from "../../core/protocol.ts";
-import { memory } from "../../ledger/memory.ts";
+import { memory } from "../../ledger/memory/ledger.ts";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
-import { type Meters, withinMost } from "../../loop/sharing/meter-accounts.ts";
+import { capsOf, larger, type Meters, withinMost } from "../../loop/sharing/meter-accounts.ts";
 import { unlessAborted } from "../../loop/wait.ts";
 
 const IDS: readonly MeterId[] = METER_IDS.filter((id) => kindOf(id).scope === "session");
@@ -62,7 +62,7 @@ export class SessionShare {
 	/** The turn for which room is held. */
 	#turn: { readonly id: string; readonly isUnderWay: boolean } | undefined;
 	/** The most that a turn has spent so far: held for the next one. */
-	#dearest: Amounts = {};
+	#largest: Amounts = {};
 	/** The account as this run was last told of it. */
 	#told: Balances = {};
 
@@ -71,20 +71,20 @@ export class SessionShare {
 	}
 
 	/**
-	 * Holds room for a turn; waits as long as only what other runs hold stands in the way. Undefined if nothing is
+	 * Holds room for a turn; waits while only the holds of other runs stand in the way. Undefined if nothing is
 	 * limited, or after an abort.
 	 */
 	async hold(meters: Meters, signal: AbortSignal | undefined): Promise<Balances | undefined> {
 		if (!IDS.some((id) => isLimited(meters[id]))) return undefined;
 		const { ledger } = this.#budget;
-		const account = accountOf(capsOf(meters));
+		const account = accountOf(capsOf(meters, "session"));
 		const { id } = (this.#turn ??= { id: randomUUID(), isUnderWay: false });
 		const grants = this.#grants(meters);
 		// A ledger in memory has raised it when this returns, so no other run takes what this one was granted.
 		if (Object.keys(grants).length > 0) void ledger.raise(randomUUID(), account, grants);
 		for (;;) {
 			const { change } = this.#budget;
-			const made = await ledger.reserve(id, [account], { ...this.#dearest, turns: 1 }, LEASE);
+			const made = await ledger.reserve(id, [account], { ...this.#largest, turns: 1 }, LEASE);
 			if (!made.granted && made.spent) this.#turn = undefined;
 			if (made.granted || made.spent) return this.#tell(made.readings, meters);
 			await unlessAborted(change, [signal]);
@@ -115,15 +115,12 @@ export class SessionShare {
 	/** Gives the balances of what is limited. `isTurn`: the turn under way has spent it. */
 	async charge(amounts: Amounts, isTurn: boolean, meters: Meters): Promise<Balances> {
 		const turn = isTurn && this.#turn?.isUnderWay ? this.#turn : undefined;
-		if (isTurn) {
-			const most = Object.entries(amounts).map(([of, by]) => [of, Math.max(this.#dearest[of] ?? 0, by)] as const);
-			this.#dearest = { ...this.#dearest, ...withinMost(Object.fromEntries(most)) };
-		}
+		if (isTurn) this.#largest = larger(this.#largest, withinMost(amounts));
 		await this.#budget.settle(turn ? this.#take(turn.id) : randomUUID(), turn ? { ...amounts, turns: 1 } : amounts);
-		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters))]), meters);
+		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]), meters);
 	}
 
-	/** The run is over: a turn of which no end was reported was spent. */
+	/** The run is over. A turn whose end was never reported counts as spent. */
 	async end(): Promise<void> {
 		if (this.#turn?.isUnderWay) await this.#budget.settle(this.#take(this.#turn.id), { turns: 1 });
 		else await this.release();
@@ -142,11 +139,6 @@ export class SessionShare {
 		});
 		return (this.#told = Object.fromEntries(balances));
 	}
-}
-
-function capsOf(meters: Meters): Amounts {
-	const limited = IDS.filter((id) => isLimited(meters[id]));
-	return withinMost(Object.fromEntries(limited.map((id) => [kindOf(id).of, Number(meters[id].limit.max)])));
 }
 
 function accountOf(caps: Amounts): Account {

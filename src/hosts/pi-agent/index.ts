@@ -1,13 +1,18 @@
 /** Limits for a bare `Agent` of pi-agent-core: each `prompt` and each `continue` is a run. */
 import type { Agent, AgentEvent } from "@earendil-works/pi-agent-core";
 import type { Outcome } from "../../core/outcome.ts";
-import { type Spending, sum } from "../loop/amounts.ts";
+import { sum } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
-import type { LoopRun } from "../loop/run.ts";
+import { expect, type LoopRun } from "../loop/run.ts";
 import { asParent, treeOf } from "../../loop/tree/parents.ts";
 
 export { LimitExceeded, type LoopOptions, type Outcome };
+
+export type AgentLimitOptions = Omit<LoopOptions, "price"> & {
+	/** The dollars of a reply for which pi's model has no prices. */
+	readonly price?: (reply: Reply) => number | Promise<number>;
+};
 
 export interface AgentLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
 	/** How the last run ended; undefined before the first. */
@@ -39,14 +44,18 @@ interface Current {
 	readonly abort: AbortController;
 	/** The number of results of this turn that ask the agent to end. */
 	terminating: number;
+	/** The notes of the next request, if it was let through already. */
+	admitted: readonly string[] | undefined;
 }
 
 /**
  * Guards the agent from now on. Hooks that it has, and those that it is given later, go on working.
  * @throws RangeError or TypeError that names the option, its value and what was expected.
  */
-export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimit {
-	const limit = limitFor({ name: "limitAgent", others: {} }, options);
+export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): AgentLimit {
+	const isAgent = typeof (agent as Partial<Limited> | null | undefined)?.prompt === "function";
+	expect(isAgent, "limitAgent(): expected an Agent of pi-agent-core", agent);
+	const limit = limitFor("limitAgent", options);
 	let current: Current | undefined;
 	let outcome: Outcome | undefined;
 
@@ -56,7 +65,7 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 		const abort = new AbortController();
 		const run = limit.start({ signal: abort.signal });
 		run.signal.addEventListener("abort", () => agent.abort(), { once: true });
-		const mine: Current = { run, abort, hasBegun: false, terminating: 0 };
+		const mine: Current = { run, abort, hasBegun: false, terminating: 0, admitted: undefined };
 		current = mine;
 		try {
 			await go();
@@ -73,8 +82,9 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 
 	wrap(agent, "prepareRequest", (theirs) => async (request, signal) => {
 		const update = (await theirs()?.(request, signal)) ?? {};
-		const { run } = must(current);
-		const notes = await run.turn();
+		const { run, admitted } = must(current);
+		must(current).admitted = undefined;
+		const notes = run.signal.aborted ? undefined : (admitted ?? (await run.turn()));
 		if (notes === undefined) throw new LimitExceeded(await run.settle(), run.reason);
 		if (notes.length === 0) return update;
 		const context = update.context ?? request.context;
@@ -101,8 +111,10 @@ export function limitAgent(agent: Limited, options: LoopOptions = {}): AgentLimi
 		const goesOn = decision ? decision.action === "continue" : isWorking;
 		const next = await run.endTurn({ goesOn, concluded: isAnswer(message) });
 		if (decision?.action === "end") return decision;
-		if (next === "again") return { action: "continue" };
-		return next === "stop" && goesOn ? { action: "end" } : decision;
+		// Others may have spent what is shared. Only here can the run end without an error message.
+		if (next !== "stop") must(current).admitted = await run.turn();
+		if (must(current).admitted === undefined) return goesOn ? { action: "end" } : decision;
+		return next === "again" ? { action: "continue" } : decision;
 	});
 
 	agent.subscribe(async (event, signal) => {
@@ -142,7 +154,8 @@ function wrap<H extends Hook>(
 	let theirs = agent[name];
 	const ours = around(() => theirs);
 	Object.defineProperty(agent, name, {
-		...{ configurable: true, enumerable: true },
+		configurable: true,
+		enumerable: true,
 		get: () => ours,
 		set: (hook: Limited[H]) => (theirs = hook === ours ? theirs : hook),
 	});
@@ -159,13 +172,11 @@ function isTerminating(result: unknown): boolean {
 
 /** A hook or a stream function that throws ends in an error message too, and not in `finishTurn`. */
 async function hear(run: LoopRun, message: Message): Promise<void> {
-	await run.charge(spentBy(message));
-	const { stopReason, errorMessage } = message as Partial<Reply>;
-	if (stopReason === "error") run.fail(errorMessage ?? "error");
-}
-
-/** Of a reply, or of a tool that reports its own. */
-function spentBy(message: Message): Spending {
 	const { input, output, cacheWrite, cost }: Partial<Reply["usage"]> = (message as Partial<Reply>).usage ?? {};
-	return { tokens: sum(input, output, cacheWrite), cost: cost?.total };
+	const tokens = sum(input, output, cacheWrite);
+	// A tool can report its own usage.
+	if (message.role !== "assistant") return await run.charge({ tokens, cost: cost?.total ?? 0 });
+	// A model without prices reports 0.
+	await run.charge({ tokens, cost: cost?.total || undefined }, message);
+	if (message.stopReason === "error") run.fail(message.errorMessage ?? "error");
 }

@@ -6,16 +6,26 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { clip, quote } from "../../core/text.ts";
+import { agentDirectory } from "../../settings/agent-directory.ts";
 import { readBudget, takeAddress } from "../../settings/budget.ts";
 import { type Found, fromEnvironment, fromFile, fromFlags } from "../../settings/places.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../../settings/settings.ts";
 import { writeSettings } from "../../settings/write.ts";
 import type { UserFile } from "./command/parts.ts";
-import { agentDirectory } from "../../loop/sharing/ledger-directory.ts";
 import type { Context, Pi } from "./host/api.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
 import { shared } from "./host/process.ts";
-import { failAtExit, giveUp, log, notStarted, printReport, refuse, write, writeNow } from "./outcome/exit.ts";
+import {
+	failAtExit,
+	giveUp,
+	log,
+	notStarted,
+	printReport,
+	refuse,
+	watchPrinting,
+	write,
+	writeNow,
+} from "./outcome/exit.ts";
 import { Session } from "./session.ts";
 
 export default function (pi: Pi): void {
@@ -23,9 +33,11 @@ export default function (pi: Pi): void {
 	takeAddress(process.env, shared);
 	let hasFailed = false;
 	pi.on("input", ({ source }, ctx) => {
-		if (hasFailed) notStarted("A command before this prompt was not carried out.");
+		if (hasFailed) notStarted("A command before this prompt failed.");
 		if (source !== "extension") writeNow(ctx);
 	});
+	let hasPrinted = (): boolean => false;
+	pi.on("session_start", () => void (hasPrinted = watchPrinting()));
 	// Pi shows the last message of the last session only.
 	pi.on("session_shutdown", ({ reason }, ctx) => {
 		if (reason !== "quit" && reason !== "reload") writeNow(ctx);
@@ -46,7 +58,8 @@ export default function (pi: Pi): void {
 		onReport: printReport,
 		refuse,
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
-		giveUp,
+		// Another extension can start runs in its own `session_shutdown`, before we hear of the end.
+		giveUp: (answer, isEnding, ctx, role) => giveUp(answer, isEnding || hasPrinted(), ctx, role),
 		debtLost: failAtExit,
 	});
 }
@@ -73,14 +86,14 @@ function registerFlags(pi: Pi): void {
 const NO_BUDGET = { what: "A project file cannot set a budget; ignoring budget in .pi/turn-limit.json." };
 
 function surroundings(pi: Pi, ctx: Context): Surroundings {
-	const user = readFile(userFile(), "turn-limit.json");
+	const user = readFile(userFile(), "turn-limit.json", file.path);
 	const isTrusted = ctx.isProjectTrusted();
 	const project = isTrusted ? readFile(join(ctx.cwd, ".pi", "turn-limit.json"), ".pi/turn-limit.json") : undefined;
 	const environment = fromEnvironment(process.env);
 	const inProject = [...(project?.problems ?? []), ...(project?.hasBudget ? [NO_BUDGET] : [])];
 	return {
 		places: [fromFlags((name) => pi.getFlag(name)), ...environment.places, user.place],
-		budget: readBudget(userFile(), "turn-limit.json", process.env, takeAddress(process.env, shared)),
+		budget: readBudget(userFile(), file.path, process.env, takeAddress(process.env, shared)),
 		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
 		problems: [...environment.problems, ...user.problems, ...inProject],
 	};
@@ -110,8 +123,8 @@ const file: UserFile = {
 };
 
 /** A model with a write tool could have edited the file, so limits that have changed are announced. */
-function readFile(path: string, shownAs: string): Found {
-	const { place, problems, hasBudget } = fromFile(path, shownAs);
+function readFile(path: string, name: string, shownAs = name): Found {
+	const { place, problems, hasBudget } = fromFile(path, name, shownAs);
 	const changes = Object.values(KEY_OF).flatMap((key) => {
 		const now = place.values[key];
 		const before = shared.limits.has(path + key) ? shared.limits.get(path + key) : now;

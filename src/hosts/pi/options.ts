@@ -2,12 +2,12 @@ import type { Clock } from "../../loop/clock.ts";
 import type { Policies } from "../../settings/options.ts";
 import type { CommandParts } from "./command/parts.ts";
 import type { Context } from "./host/api.ts";
-import type { Role } from "./lifecycle/role.ts";
+import type { Role } from "./lifecycle/root-or-member.ts";
 import type { Report } from "./outcome/report.ts";
 import type { SettingsOptions } from "./settings/session-settings.ts";
 
 /** The differences between pi's own process and a program that embeds pi. */
-export interface Options extends SettingsOptions, Pick<CommandParts, "file" | "print"> {
+export interface SessionOptions extends SettingsOptions, Pick<CommandParts, "file" | "print"> {
 	/** The session's role, where pi's process does not tell it. */
 	readonly role?: () => Role | undefined;
 	/** The policies of limits that have their own. */

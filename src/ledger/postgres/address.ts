@@ -1,8 +1,8 @@
 /** Reads the address of a PostgreSQL database. Errors show nothing of an address that is wrong: it may hold a password. */
 import { createHash } from "node:crypto";
-import { LedgerError } from "../port.ts";
+import { LedgerError } from "../faults.ts";
 
-export interface Host {
+export interface Endpoint {
 	readonly name: string;
 	readonly port: number;
 }
@@ -12,7 +12,7 @@ const TLS_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full"] a
 
 export interface Address {
 	/** Tried in this order; a standby is passed over. */
-	readonly hosts: readonly Host[];
+	readonly hosts: readonly Endpoint[];
 	readonly user: string;
 	/** A function, so that nothing shows it that shows an address. */
 	readonly password: () => string;
@@ -71,7 +71,7 @@ export function serverIn(address: string): string {
 		.digest("hex");
 }
 
-function parseHost(text: string): Host {
+function parseHost(text: string): Endpoint {
 	const [, name = "", port = "5432"] = HOST.exec(text) ?? fail(EXPECTED);
 	if (Number(port) > 65_535) fail(EXPECTED);
 	return { name: name.replace(/^\[(.*)\]$/, "$1"), port: Number(port) };

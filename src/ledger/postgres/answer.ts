@@ -1,7 +1,9 @@
 /** Reads what the functions of sql/fleet.sql answer. A server can answer anything, and all of it could be shown. */
+import { isObject } from "../../core/is-object.ts";
+import { isCount } from "../../core/unit.ts";
 import type { Balance, Reading } from "../port.ts";
 
-export interface Answer {
+export interface ServerAnswer {
 	/** In the order of the accounts that were given. */
 	readonly readings: readonly Reading["meters"][];
 	readonly granted: boolean;
@@ -13,8 +15,8 @@ export interface Answer {
 	readonly spent: boolean;
 }
 
-/** Undefined for what is no answer about so many accounts. */
-export function toAnswer(given: unknown, accounts: number): Answer | undefined {
+/** Undefined unless it holds one reading for each of so many accounts. */
+export function toAnswer(given: unknown, accounts: number): ServerAnswer | undefined {
 	if (!isObject(given)) return undefined;
 	const { readings = [], granted, isNew, full = 0, meters = [], spent } = given;
 	if (!isList(readings) || readings.length !== accounts || !isList(meters) || !meters.every(isMeter)) return undefined;
@@ -46,10 +48,6 @@ function toBalance(given: unknown): Balance | undefined {
 	return isCount(used) && isCount(held) && (cap === "unlimited" || isCount(cap)) ? { used, held, cap } : undefined;
 }
 
-function isCount(value: unknown): value is number {
-	return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
 /** No text that a terminal would obey. */
 function isMeter(value: unknown): value is string {
 	return typeof value === "string" && /^[a-z]{1,40}$/i.test(value);
@@ -57,8 +55,4 @@ function isMeter(value: unknown): value is string {
 
 function isList(value: unknown): value is readonly unknown[] {
 	return Array.isArray(value);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null;
 }

@@ -5,14 +5,14 @@ import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, type ConnectionOptions } from "node:tls";
 import type { Sql } from "postgres";
 import { clip } from "../../core/text.ts";
-import type { Address, Host } from "./address.ts";
-import { LedgerError } from "../port.ts";
+import type { Address, Endpoint } from "./address.ts";
+import { LedgerError } from "../faults.ts";
 import { checkVersion, clientMissing } from "./faults.ts";
 
 /** Its types do not know all of its options. */
 type Connect = (options: object) => Sql;
 
-export interface Link {
+export interface ServerConnection {
 	/** Calls a function of sql/fleet.sql. */
 	readonly call: (operation: string, request: unknown) => Promise<unknown>;
 	/** Rejects what is under way. */
@@ -20,7 +20,12 @@ export interface Link {
 }
 
 /** Tries one host after the other, each for its share of the time until `end`. */
-export async function link(address: Address, end: number, late: Error, closing: AbortSignal): Promise<Link> {
+export async function openConnection(
+	address: Address,
+	end: number,
+	late: Error,
+	closing: AbortSignal,
+): Promise<ServerConnection> {
 	const client = await load(address);
 	let last: unknown;
 	for (const [i, host] of address.hosts.entries()) {
@@ -43,8 +48,8 @@ async function load(address: Address): Promise<Connect> {
 }
 
 async function linkTo(
-	...[host, address, client, ms, late, closing]: [Host, Address, Connect, number, Error, AbortSignal]
-): Promise<Link> {
+	...[host, address, client, ms, late, closing]: [Endpoint, Address, Connect, number, Error, AbortSignal]
+): Promise<ServerConnection> {
 	closing.throwIfAborted();
 	const socket = connect({ host: host.name, port: host.port });
 	// Each operation has a timer of its own, so the socket need not keep the process alive.
@@ -62,9 +67,9 @@ async function linkTo(
 	});
 	try {
 		await Promise.race([failed, new Promise((resolve) => socket.once("connect", resolve))]);
-		const link = new OneSocket(client, socket, host, address);
-		await Promise.race([failed, link.check(address)]);
-		return link;
+		const connection = new OneSocket(client, socket, host, address);
+		await Promise.race([failed, connection.check(address)]);
+		return connection;
 	} catch (error) {
 		socket.destroy();
 		throw error;
@@ -74,11 +79,11 @@ async function linkTo(
 	}
 }
 
-class OneSocket implements Link {
+class OneSocket implements ServerConnection {
 	readonly #sql: Sql;
 	readonly #socket: Socket;
 
-	constructor(client: Connect, socket: Socket, host: Host, address: Address) {
+	constructor(client: Connect, socket: Socket, host: Endpoint, address: Address) {
 		this.#socket = socket;
 		let isTaken = false;
 		this.#sql = client({
@@ -164,7 +169,7 @@ const STRICT = {
 	onnotice: () => {},
 };
 
-function tlsOptions({ name }: Host, { tls, rootCert }: Address): false | "prefer" | "require" | ConnectionOptions {
+function tlsOptions({ name }: Endpoint, { tls, rootCert }: Address): false | "prefer" | "require" | ConnectionOptions {
 	if (tls === "disable" || tls === "prefer") return tls === "prefer" && tls;
 	if (tls === "require" && rootCert === undefined) return tls;
 	return {

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { clip } from "../../core/text.ts";
 import type { Address } from "./address.ts";
-import { type Fault, LedgerError } from "../port.ts";
+import { type Fault, FAULTS, LedgerError } from "../faults.ts";
 
 /** Of sql/fleet.sql, and of the functions that we call. */
 const VERSION = 1;
@@ -59,7 +59,8 @@ const NETWORK: Readonly<Record<string, string>> = {
 
 /** The error itself is not kept, because it can hold the user, the password and what was asked. */
 export function toFailure(error: unknown, address: Address, operation: string): Failure {
-	if (error instanceof LedgerError) return error.kind === "unsuited" ? { error } : { error, passing: "lost" };
+	if (error instanceof LedgerError)
+		return FAULTS[error.kind].retry === "never" ? { error } : { error, passing: "lost" };
 	const { code, message } = error as { code?: unknown; message?: unknown };
 	const key = String(code);
 	const text = clip(String(message), 300);
@@ -83,14 +84,17 @@ export function toFailure(error: unknown, address: Address, operation: string): 
 	return { error: new LedgerError(kind, sentence), ...more };
 }
 
-/** A server can send any code, also the name of what every object has. */
+/** A server can send any code, even the name of a property that every object has. */
 function of<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
 	return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** It is no server of ours, or its functions were changed. */
+/** It is not one of our servers, or its functions were changed. */
 export function notUnderstood(address: Address): LedgerError {
-	return new LedgerError("unsuited", `${shownAs(address)} gives an answer that has no meaning here. ${again(address)}`);
+	return new LedgerError(
+		"unsuited",
+		`${shownAs(address)} sent an answer that pi-turn-limit does not understand. ${again(address)}`,
+	);
 }
 
 export function tooLate(address: Address, ms: number): LedgerError {

@@ -3,9 +3,10 @@ import { setTimeout } from "node:timers/promises";
 import { type Address, parseAddress } from "./address.ts";
 import { withHeld } from "../books.ts";
 import { checkAccounts, checkAmounts, checkId, checkTtl } from "../checks.ts";
-import { type Link, link } from "./connection.ts";
-import { type Account, type Amounts, type Ledger, LedgerError, type Reading, type Reservation } from "../port.ts";
-import { type Answer, toAnswer } from "./answer.ts";
+import { type ServerConnection, openConnection } from "./connection.ts";
+import { LedgerError } from "../faults.ts";
+import type { Account, Amounts, Ledger, Reading, Reservation } from "../port.ts";
+import { type ServerAnswer, toAnswer } from "./answer.ts";
 import { notUnderstood, toFailure, tooLate } from "./faults.ts";
 
 export interface PostgresOptions {
@@ -34,7 +35,7 @@ interface Request {
 class PostgresLedger implements Ledger {
 	readonly #address: Address;
 	readonly #deadline: number;
-	#link: Promise<Link> | undefined;
+	#connection: Promise<ServerConnection> | undefined;
 	#isOpen = false;
 	readonly #closing = new AbortController();
 
@@ -97,11 +98,11 @@ class PostgresLedger implements Ledger {
 
 	close(): void {
 		this.#closing.abort();
-		this.#drop(this.#link);
+		this.#drop(this.#connection);
 	}
 
-	async #call(operation: string, request: Request): Promise<Answer> {
-		const given = await this.#attempt(operation, (link) => link.call(operation, request));
+	async #call(operation: string, request: Request): Promise<ServerAnswer> {
+		const given = await this.#attempt(operation, (connection) => connection.call(operation, request));
 		const answer = toAnswer(given, request.accounts?.length ?? 0);
 		if (answer === undefined) throw notUnderstood(this.#address);
 		return answer;
@@ -111,17 +112,17 @@ class PostgresLedger implements Ledger {
 	 * Within the deadline. After what may be over in a moment it tries again, because every operation can be repeated: a
 	 * server that restarts does not stop the agents. A server that was never reached is tried once.
 	 */
-	async #attempt<T>(operation: string, work: (link: Link) => Promise<T>): Promise<T> {
+	async #attempt<T>(operation: string, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
 		const end = performance.now() + this.#deadline;
 		const late = tooLate(this.#address, this.#deadline);
 		let reason: Error = late;
 		const closing = this.#closing.signal;
 		for (let wait = 0; ; wait = 50 + Math.random() * 200) {
 			if (this.#isClosed()) throw new LedgerError("closed", `The ledger ${this.#address.shown} is closed.`);
-			const connecting = (this.#link ??= link(this.#address, end, late, closing));
-			let connected: Link | undefined;
+			const connecting = (this.#connection ??= openConnection(this.#address, end, late, closing));
+			let connected: ServerConnection | undefined;
 			try {
-				const working = connecting.then((link) => work((connected = link)));
+				const working = connecting.then((connection) => work((connected = connection)));
 				return await before(end, late, closing, working);
 			} catch (error) {
 				if (this.#isClosed()) continue;
@@ -141,10 +142,10 @@ class PostgresLedger implements Ledger {
 	}
 
 	/** The next operation makes a new one. */
-	#drop(connecting: Promise<Link> | undefined): void {
-		if (this.#link === connecting) this.#link = undefined;
+	#drop(connecting: Promise<ServerConnection> | undefined): void {
+		if (this.#connection === connecting) this.#connection = undefined;
 		connecting?.then(
-			(link) => link.close(),
+			(connection) => connection.close(),
 			() => {},
 		);
 	}
@@ -156,7 +157,7 @@ function check(accounts: readonly Account[]): void {
 	if (other) throw new RangeError(`scope: expected fleet, got ${other.scope}.`);
 }
 
-function toReadings(accounts: readonly Account[], { readings }: Answer): Reading[] {
+function toReadings(accounts: readonly Account[], { readings }: ServerAnswer): Reading[] {
 	return accounts.map((account, i) => ({ account, meters: readings[i] ?? {} }));
 }
 

@@ -1,6 +1,6 @@
 /** Maps errors of SQLite and of the file system to the port's faults. */
 import { resultCode } from "./runtime.ts";
-import { type Fault, LedgerError } from "../port.ts";
+import { type Fault, LedgerError } from "../faults.ts";
 
 /** By SQLite's result codes. */
 const SQLITE: Readonly<Record<number, Fault>> = {

@@ -11,7 +11,7 @@ import {
 	type Stats,
 } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { LedgerError } from "../port.ts";
+import { LedgerError } from "../faults.ts";
 
 /**
  * File systems that do not share locks and memory with every process that sees the file, by Linux' numbers. FUSE is one

@@ -8,7 +8,8 @@ import { LONGEST } from "../checks.ts";
 import { type Connection, connect } from "./runtime.ts";
 import { toLedgerError } from "./faults.ts";
 import { checkLength, isMade, secure, type Secured } from "./file.ts";
-import { type Account, type Ledger, LedgerError } from "../port.ts";
+import { FAULTS, LedgerError } from "../faults.ts";
+import type { Account, Ledger } from "../port.ts";
 import { Tables } from "./tables.ts";
 
 export interface SqliteOptions {
@@ -59,7 +60,7 @@ async function openStore(options: SqliteOptions): Promise<SqliteStore> {
 		});
 	} catch (error) {
 		store?.close();
-		throw error instanceof LedgerError && error.kind === "damaged" ? moveAside(place, error) : error;
+		throw error instanceof LedgerError && FAULTS[error.kind].movesAside ? moveAside(place, error) : error;
 	}
 }
 
@@ -150,7 +151,8 @@ async function untilFree<T>(deadline: number, path: string, attempt: () => T): P
 			return attempt();
 		} catch (error) {
 			const known = toLedgerError(error, path);
-			if (known instanceof RangeError || known.kind !== "locked" || performance.now() >= end) throw known;
+			if (known instanceof RangeError || FAULTS[known.kind].retry !== "at once" || performance.now() >= end)
+				throw known;
 		}
 		// Random, because processes that come back together collide again.
 		await setTimeout(1 + Math.random() * 9);

@@ -1,5 +1,5 @@
 /** SQLite as the runtime has it: node:sqlite under Node, bun:sqlite where pi is a Bun binary. */
-import { LedgerError } from "../port.ts";
+import { LedgerError } from "../faults.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 type Value = string | number | null;

@@ -1,9 +1,10 @@
 /** The ledger's tables. */
 import type { Count, Rows } from "../books.ts";
-import type { Period } from "../calendar.ts";
+import type { Period } from "../../core/scopes.ts";
 import { WEEK } from "../checks.ts";
 import type { Connection } from "./runtime.ts";
-import { type Amounts, LedgerError } from "../port.ts";
+import { LedgerError } from "../faults.ts";
+import type { Amounts } from "../port.ts";
 
 const VERSION = 1;
 
@@ -75,7 +76,8 @@ export class Tables implements Rows {
 		this.#run(
 			`INSERT INTO accounts (key, touched) VALUES (?, ?)
 			ON CONFLICT (key) DO UPDATE SET touched = excluded.touched WHERE touched < excluded.touched - ${MINUTE}`,
-			...[key, until],
+			key,
+			until,
 		);
 	}
 
@@ -96,7 +98,10 @@ export class Tables implements Rows {
 				SELECT meter, used, 0 AS held, granted FROM meters WHERE key = ? UNION ALL
 				SELECT meter, IIF(until > ?, 0, amount), IIF(until > ?, amount, 0), 0 FROM holds WHERE key = ?
 			) GROUP BY meter`,
-			...[key, now, now, key],
+			key,
+			now,
+			now,
+			key,
 		);
 		return new Map(rows.map((row) => [String(row["meter"]), row as unknown as Count]));
 	}
@@ -105,7 +110,9 @@ export class Tables implements Rows {
 		this.#run(
 			`INSERT INTO meters (key, meter, used) VALUES (?, ?, ?)
 			ON CONFLICT (key, meter) DO UPDATE SET used = used + excluded.used`,
-			...[key, meter, amount],
+			key,
+			meter,
+			amount,
 		);
 	}
 
@@ -113,7 +120,9 @@ export class Tables implements Rows {
 		this.#run(
 			`INSERT INTO meters (key, meter, granted) VALUES (?, ?, ?)
 			ON CONFLICT (key, meter) DO UPDATE SET granted = granted + excluded.granted`,
-			...[key, meter, amount],
+			key,
+			meter,
+			amount,
 		);
 	}
 
@@ -122,8 +131,14 @@ export class Tables implements Rows {
 	}
 
 	hold(id: string, key: string, meter: string, amount: number, until: number): void {
-		const values = [id, key, meter, amount, until];
-		this.#run("INSERT INTO holds (id, key, meter, amount, until) VALUES (?, ?, ?, ?, ?)", ...values);
+		this.#run(
+			"INSERT INTO holds (id, key, meter, amount, until) VALUES (?, ?, ?, ?, ?)",
+			id,
+			key,
+			meter,
+			amount,
+			until,
+		);
 	}
 
 	prolong(id: string, until: number): void {

@@ -1,5 +1,6 @@
 /** The accounts of a budget in a fleet's ledger. */
-import { dateIn, PERIODS } from "../../ledger/calendar.ts";
+import { PERIODS } from "../../core/scopes.ts";
+import { dateIn } from "../../ledger/calendar.ts";
 import type { FleetAccount } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
 

@@ -1,11 +1,7 @@
-/** Where the machine's ledger is: in pi's agent directory, whatever loop an agent runs in. */
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { agentDirectory } from "../../settings/agent-directory.ts";
 
-export function agentDirectory(): string {
-	return process.env["PI_CODING_AGENT_DIR"]?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
-}
-
+/** The directory of the machine's ledger. */
 export function ledgerDirectory(): string {
 	return join(agentDirectory(), "turn-limit-ledger");
 }

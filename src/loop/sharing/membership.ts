@@ -5,7 +5,7 @@ import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
 import { fleetAccounts } from "./fleet-accounts.ts";
 import { capsOf, extrasOf, type Meters, periodsOf } from "./meter-accounts.ts";
-import type { Spending } from "./unsettled.ts";
+import type { LedgerEntry } from "./unsettled.ts";
 
 /** How many agents a tree has; those that were killed count as ended after a minute. */
 export interface Agents {
@@ -24,8 +24,8 @@ export class Membership {
 	/** By meter: the limits of the tree that we have begun, and what was granted before each of them was set. */
 	#limits: Amounts | undefined;
 	#before: Amounts = {};
-	/** Stands for this agent in its tree, while it runs. */
-	#agent: Spending | undefined;
+	/** This agent's hold in its tree, while it runs. */
+	#agent: LedgerEntry | undefined;
 	/** It has run in this tree before. */
 	#hasEnded = false;
 
@@ -41,12 +41,12 @@ export class Membership {
 		return this.#tree;
 	}
 
-	/** An agent started this session. */
-	get isMember(): boolean {
+	/** This session is a member, and the tree is its root's. */
+	get inheritsTree(): boolean {
 		return this.#isInherited;
 	}
 
-	get agent(): Spending | undefined {
+	get agent(): LedgerEntry | undefined {
 		return this.#agent;
 	}
 
@@ -69,15 +69,15 @@ export class Membership {
 		return [...fleet, ...periods, ...this.#treeOf(meters, periods.length > 0)];
 	}
 
-	/** The ledger can tell of it. */
+	/** The ledger knows the account. */
 	isKnown(account: Account): boolean {
 		if (account.scope === "fleet") return this.#joined.has(account.name);
 		return account.scope !== "tree" || this.#isInTree;
 	}
 
 	/**
-	 * The account of the tree, if it is limited or something wider is counted in the same ledger: what its members spend
-	 * can be told only there. A fleet's budget alone needs no ledger on this machine.
+	 * The account of the tree, if it is limited or something wider is counted in the same ledger: only there
+	 * can its members report what they spend. A fleet's budget alone needs no ledger on this machine.
 	 */
 	#treeOf(meters: Meters, isOpen: boolean): readonly Account[] {
 		const limits = Object.entries(capsOf(meters, "tree"));
@@ -99,16 +99,17 @@ export class Membership {
 		return accounts;
 	}
 
-	/** A tree that we begin has what was promised to its run. */
+	/** A tree that we begin gets what was granted in advance. */
 	async #joinTree(ledger: Ledger, meters: Meters, lease: number): Promise<void> {
 		const tree = this.accountsOf(meters).find(({ scope }) => scope === "tree");
 		if (tree === undefined) return;
 		if (!this.#isInTree) {
 			// Without caps: each agent brings its own, so that the root can set other ones in mid-run.
 			await ledger.join({ ...tree, caps: {} });
-			this.#limits = capsOf(meters, "tree");
 			const promised = extrasOf(meters, "tree");
-			if (Object.keys(promised).length > 0) await ledger.raise(randomUUID(), tree, promised);
+			// One id per tree, because this is done again if it fails.
+			if (Object.keys(promised).length > 0) await ledger.raise(`promised to ${this.#tree}`, tree, promised);
+			this.#limits = capsOf(meters, "tree");
 		}
 		await this.keep(ledger, meters);
 		if (this.#agent) return;
@@ -116,7 +117,7 @@ export class Membership {
 		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, lease);
 	}
 
-	/** Takes earlier grants as a part of a limit that is set now, because the ledger adds all grants to the cap. */
+	/** Counts earlier grants as part of a limit that is set now, because the ledger adds every grant to the cap. */
 	async keep(ledger: Ledger, meters: Meters): Promise<void> {
 		const old = this.#limits;
 		const limits = capsOf(meters, "tree");
@@ -131,7 +132,7 @@ export class Membership {
 	}
 
 	/** The run is over; an agent counts once as ended, however often it runs. */
-	leave(owe: (agent: Spending, amounts: Amounts) => void): void {
+	leave(owe: (agent: LedgerEntry, amounts: Amounts) => void): void {
 		if (this.#agent === undefined) return;
 		owe(this.#agent, this.#hasEnded ? {} : { agents: 1 });
 		this.#hasEnded = true;

@@ -1,11 +1,11 @@
 /** Translates between the breaker's meters and the ledger's accounts. */
 import { isLimited, type Meter } from "../../core/limit.ts";
-import type { Scope } from "../../core/scopes.ts";
-import { kindOf, type MeterId, type PerMeter, SHARED } from "../../core/meters.ts";
+import { kindOf, LEDGER_MOST, METER_IDS, type MeterId, type PerMeter, SHARED } from "../../core/meters.ts";
 import type { Balances } from "../../core/protocol.ts";
 import { isPeriodAccount } from "../../ledger/account-key.ts";
-import { endOf, type Period, PERIODS } from "../../ledger/calendar.ts";
-import { type Account, type Amounts, MOST, type Reading } from "../../ledger/port.ts";
+import { type Period, PERIODS, type Scope } from "../../core/scopes.ts";
+import { endOfPeriod } from "../../ledger/calendar.ts";
+import type { Account, Amounts, Reading } from "../../ledger/port.ts";
 
 export type Meters = PerMeter<Meter>;
 
@@ -26,7 +26,7 @@ export interface PeriodEnd {
 export function endsOf(readings: readonly Reading[]): readonly PeriodEnd[] {
 	return readings.flatMap(({ account }) => {
 		if (!isPeriodAccount(account) || account.date === undefined) return [];
-		return [{ scope: account.scope, end: endOf(account.scope, account.zone, account.date) }];
+		return [{ scope: account.scope, end: endOfPeriod(account.scope, account.zone, account.date) }];
 	});
 }
 
@@ -37,8 +37,8 @@ function zone(): string {
 }
 
 export function capsOf(meters: Meters, scope: Scope): Amounts {
-	const limited = SHARED.filter((id) => kindOf(id).scope === scope && isLimited(meters[id]));
-	return Object.fromEntries(limited.map((id) => [kindOf(id).of, Math.min(Number(meters[id].limit.max), MOST)]));
+	const limited = METER_IDS.filter((id) => kindOf(id).scope === scope && isLimited(meters[id]));
+	return withinMost(Object.fromEntries(limited.map((id) => [kindOf(id).of, Number(meters[id].limit.max)])));
 }
 
 /** The amounts that the person has promised on top of the limits. */
@@ -48,7 +48,13 @@ export function extrasOf(meters: Meters, scope: Scope): Amounts {
 }
 
 export function withinMost(amounts: Amounts): Amounts {
-	return Object.fromEntries(Object.entries(amounts).map(([meter, amount]) => [meter, Math.min(amount, MOST)]));
+	return Object.fromEntries(Object.entries(amounts).map(([meter, amount]) => [meter, Math.min(amount, LEDGER_MOST)]));
+}
+
+/** By meter, the larger of two amounts. */
+export function larger(one: Amounts, other: Amounts): Amounts {
+	const most = (meter: string): number => Math.max(one[meter] ?? 0, other[meter] ?? 0);
+	return Object.fromEntries(Object.keys({ ...one, ...other }).map((meter) => [meter, most(meter)]));
 }
 
 function idOf({ account }: Reading, meter: string): MeterId | undefined {
@@ -75,7 +81,7 @@ export function balancesOf(readings: readonly Reading[], own: Amounts = {}): Bal
 			return [[id, { used: used + held - (own[meter] ?? 0), cap }] as const];
 		}),
 	);
-	// Of a fleet's budget and its day the one counts that has less room.
+	// Of a fleet's budget and its periods, the one with the least room counts.
 	const least = known.toSorted(([, a], [, b]) => b.cap - b.used - (a.cap - a.used));
 	return Object.fromEntries(least);
 }

@@ -3,15 +3,16 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { kindOf, type Max, type MeterId } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
-import { isPeriodAccount } from "../../ledger/account-key.ts";
-import { type Account, type Amounts, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
+import { asOf, isPeriodAccount } from "../../ledger/account-key.ts";
+import { faultOf } from "../../ledger/faults.ts";
+import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { DebtFiles } from "../../ledger/debt-files.ts";
 import { serverIn } from "../../ledger/postgres/address.ts";
 import type { Budget } from "../../settings/budget.ts";
-import { balancesOf, endsOf, fullMeter, type Meters, type PeriodEnd, withinMost } from "./meter-accounts.ts";
+import { balancesOf, endsOf, fullMeter, larger, type Meters, type PeriodEnd, withinMost } from "./meter-accounts.ts";
 import { type Agents, Membership } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
-import { type DebtLeft, type Spending, Unsettled } from "./unsettled.ts";
+import { type DebtLeft, type LedgerEntry, Unsettled } from "./unsettled.ts";
 
 /** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
 const LEASE = 60_000;
@@ -29,33 +30,47 @@ export interface Shared {
 	readonly ends: readonly PeriodEnd[];
 }
 
+/** More of a shared limit, from the person; the ledger takes it once per id. */
+interface Grant {
+	readonly id: string;
+	readonly meter: MeterId;
+	readonly by: number;
+	/** The limits when it was made: a limit that is set later includes it. */
+	readonly meters: Meters;
+	/** The account that was full then, and the time. */
+	readonly full: Account | undefined;
+	readonly at: number;
+}
+
 export class Reservations {
 	readonly at: string;
 	readonly #unsettled: Unsettled;
 	readonly #membership: Membership;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
-	#turn: (Spending & { readonly isUnderWay: boolean }) | undefined;
+	#turn: (LedgerEntry & { readonly isUnderWay: boolean }) | undefined;
 	/** The most that a turn has spent so far: held for the next one. */
-	#dearest: Amounts = {};
-	/** The account that was full, in this run: a period that was may be over when the person has answered. */
+	#largest: Amounts = {};
+	/** The account that was full in this run. If it is a period, that may be over by the time the person answers. */
 	#full: Account | undefined;
+	/** Grants that the ledger has not taken yet, from the first. */
+	#grants: readonly Grant[] = [];
 	/** The tree when this session was last charged, and how many calls were let through since its last turn. */
 	#tree: Reading | undefined;
 	#calls = 0;
 	#renewing: NodeJS.Timeout | undefined;
 
-	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `idThere`: of a hold, in the fleet's ledger. */
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `fleetId`: of a hold, in the fleet's ledger. */
 	constructor(
 		at: string,
 		open: () => Promise<Ledger>,
 		tree: string | undefined,
 		budget?: Budget,
 		isMember = tree !== undefined,
-		idThere = (id: string): string => id,
+		fleetId = (id: string): string => id,
 	) {
 		this.at = at;
 		const server = (): string | undefined => budget && serverIn(budget.at());
-		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), idThere);
+		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), fleetId);
 		this.#membership = new Membership(tree, budget, isMember);
 	}
 
@@ -71,12 +86,13 @@ export class Reservations {
 		return account?.caps[of] ?? meters[id].limit.max;
 	}
 
-	/** A person's prompt begins a tree; a member's prompt does not. */
+	/** A person's prompt begins a tree, without what was granted to the last one; a member's prompt does not. */
 	beginTree(): void {
+		this.#grants = this.#grants.filter(({ meter }) => kindOf(meter).scope !== "tree");
 		this.#membership.beginTree();
 	}
 
-	/** Holds room for a turn in every account, and waits as long as only what others hold stands in the way. */
+	/** Holds room for a turn in every account, and waits while only the holds of others stand in the way. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const accounts = this.#membership.accountsOf(meters);
 		if (this.#turn?.isUnderWay) this.#unsettled.owe(this.#takeTurn(), { turns: 1 });
@@ -91,7 +107,7 @@ export class Reservations {
 		return INTERRUPTED;
 	}
 
-	async #giveBack(turn: Spending, tried: Promise<Event>): Promise<void> {
+	async #giveBack(turn: LedgerEntry, tried: Promise<Event>): Promise<void> {
 		try {
 			if ((await tried).type !== "held") return;
 			this.#unsettled.owe(turn, {});
@@ -101,16 +117,17 @@ export class Reservations {
 		}
 	}
 
-	async #hold({ id }: Spending, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
+	async #hold({ id }: LedgerEntry, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
 			const ledger = await this.#unsettled.ready();
 			if (isAborted()) return INTERRUPTED;
 			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
+			await this.#makeGrants(ledger);
 			const accounts = await this.#membership.join(ledger, meters, LEASE);
 			if (this.#turn?.id === id) this.#turn = { ...this.#turn, accounts };
 			for (let wait = PATIENCE; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-				const amounts = { ...this.#dearest, turns: 1 };
+				const amounts = { ...this.#largest, turns: 1 };
 				const made = await ledger.reserve(id, accounts, amounts, LEASE);
 				if (made.granted) {
 					this.#full = undefined;
@@ -150,8 +167,7 @@ export class Reservations {
 	/** The turn has spent this. */
 	async settleTurn(amounts: Amounts, meters: Meters): Promise<Balances> {
 		const isHeld = this.#turn?.isUnderWay === true;
-		const most = (meter: string): number => Math.max(this.#dearest[meter] ?? 0, amounts[meter] ?? 0);
-		this.#dearest = Object.fromEntries(Object.keys({ ...this.#dearest, ...amounts }).map((id) => [id, most(id)]));
+		this.#largest = larger(this.#largest, amounts);
 		const turn = isHeld ? this.#takeTurn() : this.#spending(meters);
 		this.#unsettled.owe(turn, isHeld ? { ...amounts, turns: 1 } : amounts);
 		this.#calls = 0;
@@ -179,7 +195,7 @@ export class Reservations {
 	/** Spent by members that joined and left during the only call of this turn; nothing if that is in doubt. */
 	async #toldByMembers(): Promise<Amounts> {
 		const before = this.#tree;
-		if (before === undefined || this.#membership.isMember || this.#calls !== 1) return {};
+		if (before === undefined || this.#membership.inheritsTree || this.#calls !== 1) return {};
 		try {
 			const [after] = await (await this.#unsettled.ready()).read([before.account]);
 			if (after === undefined || [before, after].some((tree) => aliveIn(tree) !== 1)) return {};
@@ -197,7 +213,7 @@ export class Reservations {
 		return readings;
 	}
 
-	/** Not of limits that were set since: the ledger hears of them at the next gate. */
+	/** Leaves out limits that were set since then: the ledger learns of them at the next gate. */
 	#balances(readings: readonly Reading[], meters: Meters): Balances {
 		const now = this.#membership.accountsOf(meters);
 		const isNow = ({ account }: Reading): boolean =>
@@ -205,7 +221,7 @@ export class Reservations {
 		return balancesOf(readings.filter(isNow));
 	}
 
-	/** The run is over: a turn of which no end was reported was spent. Nothing stays open, because sessions can end unseen. */
+	/** The run is over. A turn whose end was never reported counts as spent. Nothing stays open, because a session can end without telling us. */
 	async endRun(): Promise<DebtLeft | undefined> {
 		const amounts: Amounts = this.#turn?.isUnderWay ? { turns: 1 } : {};
 		if (this.#turn) this.#unsettled.owe(this.#takeTurn(), amounts);
@@ -216,21 +232,38 @@ export class Reservations {
 		return left;
 	}
 
-	/** The person grants more; the ledger says at the next gate whether it knows. */
-	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
-		const { scope, of } = kindOf(id);
-		const asked = this.#full;
+	/** The person grants more. If the ledger does not take it, the next gate repeats it or is closed. */
+	async raise(meter: MeterId, by: number, meters: Meters): Promise<void> {
+		const account = this.#accountOf(meter, meters);
+		// A tree that has not begun gets it when it begins.
+		if (account === undefined || !this.#membership.isKnown(account)) return;
+		const grant = { id: randomUUID(), meter, by, meters, full: this.#full, at: Date.now() };
+		this.#grants = [...this.#grants, grant];
 		try {
-			const ledger = await this.#unsettled.ready();
-			await this.#membership.keep(ledger, meters);
-			const account = this.#membership.accountsOf(meters).find((account) => account.scope === scope);
-			if (account === undefined) return;
-			const isAsked = asked?.scope === scope && isPeriodAccount(asked);
-			const granted = isAsked ? { ...asked, caps: account.caps } : account;
-			await ledger.raise(randomUUID(), granted, withinMost({ [of]: by }));
+			await this.#makeGrants(await this.#unsettled.ready());
 		} catch (error) {
 			this.#unsettled.lose(error);
 		}
+	}
+
+	async #makeGrants(ledger: Ledger): Promise<void> {
+		for (let next = this.#grants[0]; next; next = this.#grants[0]) {
+			const { id, meter, by, meters, full, at } = next;
+			await this.#membership.keep(ledger, meters);
+			const account = this.#accountOf(meter, meters);
+			if (account) {
+				const isAsked = full?.scope === account.scope && isPeriodAccount(full);
+				const granted = isAsked ? { ...full, caps: account.caps } : asOf(account, at);
+				await ledger.raise(id, granted, withinMost({ [kindOf(meter).of]: by }));
+			}
+			const made = next;
+			this.#grants = this.#grants.filter((grant) => grant !== made);
+		}
+	}
+
+	#accountOf(meter: MeterId, meters: Meters): Account | undefined {
+		const { scope } = kindOf(meter);
+		return this.#membership.accountsOf(meters).find((account) => account.scope === scope);
 	}
 
 	/** `isAsked`: a fleet's budget that this session has not joined is read too. @throws LedgerError. */
@@ -242,6 +275,7 @@ export class Reservations {
 		if (accounts().length === 0) return { balances: {}, agents: undefined, ends: [] };
 		try {
 			const ledger = await this.#unsettled.ready();
+			await this.#makeGrants(ledger);
 			await this.#membership.keep(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
 			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings), ends: endsOf(readings) };
@@ -258,7 +292,7 @@ export class Reservations {
 		try {
 			return await ledger.read([account]);
 		} catch (error) {
-			if (error instanceof LedgerError && error.kind === "unjoined" && !this.#membership.isKnown(account)) return [];
+			if (faultOf(error)?.knows === "others" && !this.#membership.isKnown(account)) return [];
 			throw error;
 		}
 	}
@@ -269,12 +303,12 @@ export class Reservations {
 		await this.#unsettled.close();
 	}
 
-	#spending(meters: Meters): Spending {
+	#spending(meters: Meters): LedgerEntry {
 		return { id: randomUUID(), accounts: this.#membership.accountsOf(meters) };
 	}
 
-	#takeTurn(): Spending {
-		const turn = this.#turn as Spending;
+	#takeTurn(): LedgerEntry {
+		const turn = this.#turn as LedgerEntry;
 		this.#turn = undefined;
 		return turn;
 	}

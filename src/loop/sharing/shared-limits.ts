@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { kindOf, type Max, type MeterId, SHARED } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
-import type { HoldsThere } from "../../ledger/combined.ts";
+import type { FleetHolds } from "../../ledger/combined.ts";
 import type { Amounts, Ledger } from "../../ledger/port.ts";
 import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
@@ -27,13 +27,11 @@ export interface Sharing {
 
 export class SharedLimits {
 	readonly #sharing: () => Sharing;
-	readonly #onReserved: () => void;
 	#reservation: Reservations | undefined;
 
-	/** `sharing` is read when a shared limit is first used; `onReserved` is called when the tree may have begun. */
-	constructor(sharing: () => Sharing, onReserved: () => void = () => {}) {
+	/** `sharing` is read when a shared limit is first used. */
+	constructor(sharing: () => Sharing) {
 		this.#sharing = sharing;
-		this.#onReserved = onReserved;
 	}
 
 	/** Imported only here, because an agent alone needs none of it. */
@@ -46,17 +44,15 @@ export class SharedLimits {
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
 		if (budget === undefined) return (this.#reservation ??= new Reservations(at, openHome, tree, undefined, isMember));
-		const holds: HoldsThere = new Map();
+		const holds: FleetHolds = new Map();
 		const open = await withFleet(openHome, budget, holds);
-		const idThere = (id: string): string => holds.get(id)?.id ?? id;
-		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, idThere));
+		const fleetId = (id: string): string => holds.get(id)?.id ?? id;
+		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, fleetId));
 	}
 
 	/** Holds room for the next turn; gives what came of it. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
-		const event = await (await this.#opened()).reserve(meters, signals);
-		this.#onReserved();
-		return event;
+		return await (await this.#opened()).reserve(meters, signals);
 	}
 
 	async release(): Promise<void> {
@@ -131,12 +127,12 @@ export class SharedLimits {
 async function withFleet(
 	openHome: () => Promise<Ledger>,
 	budget: Budget,
-	holds: HoldsThere,
+	holds: FleetHolds,
 ): Promise<() => Promise<Ledger>> {
-	const { Ledgers } = await import("../../ledger/combined.ts");
+	const { CombinedLedger } = await import("../../ledger/combined.ts");
 	const openFleet = async (closing: AbortSignal): Promise<Ledger> => {
 		const { openPostgres } = await import("../../ledger/postgres/ledger.ts");
 		return await openPostgres({ address: budget.at(), closing });
 	};
-	return () => Promise.resolve(new Ledgers(openHome, openFleet, holds));
+	return () => Promise.resolve(new CombinedLedger(openHome, openFleet, holds));
 }

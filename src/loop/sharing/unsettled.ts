@@ -1,47 +1,47 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
 import { asOf } from "../../ledger/account-key.ts";
 import type { Debt, DebtFiles } from "../../ledger/debt-files.ts";
-import { type Amounts, type Fault, type Ledger, LedgerError, type Reading } from "../../ledger/port.ts";
+import { FAULTS, LedgerError } from "../../ledger/faults.ts";
+import type { Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { withinMost } from "./meter-accounts.ts";
 
-/** Something that the ledger hears of once, however often it is told. */
-export type Spending = Omit<Debt, "amounts">;
+/** Something that the ledger counts once, however often it is reported. */
+export type LedgerEntry = Omit<Debt, "amounts">;
 
-/** Something that was spent, and that the ledger has not heard of when the run ends. */
+/** Amounts that were spent and have not reached the ledger when the run ends. */
 export interface DebtLeft {
 	readonly amounts: Amounts;
-	/** Why the ledger has not heard of it. */
+	/** Why it has not reached the ledger. */
 	readonly why: string;
 	/** Why it is lost with this process; undefined if the next agent that uses the ledger pays it. */
-	readonly whyNotKept: string | undefined;
+	readonly lossReason: string | undefined;
 }
-
-/** After these the ledger begins anew, and knows nothing of what was spent. */
-const LOSSES: readonly Fault[] = ["damaged", "replaced"];
 
 export class Unsettled {
 	readonly #open: () => Promise<Ledger>;
 	readonly #files: DebtFiles;
-	readonly #idThere: (id: string) => string;
+	readonly #fleetId: (id: string) => string;
 	#ledger: Promise<Ledger> | undefined;
-	/** The last try failed. Only a gate, and the end of a run that owes something, wait for such a ledger again. */
+	/** The last try failed. Only a gate, and the end of a run that owes something, try such a ledger again. */
 	#isLost = false;
-	/** Nobody was told that counts are lost. */
+	/** It was waited for in vain: the end of the run does not wait once more. */
+	#isLocked = false;
+	/** A loss of counts that nobody has been told of. */
 	#loss: LedgerError | undefined;
 	/** Why the last try failed. */
 	#why = "";
 	/** Not yet known to the ledger. */
 	#owed: readonly Debt[] = [];
 
-	/** `idThere`: the id by which the fleet's ledger knows a hold. */
-	constructor(open: () => Promise<Ledger>, files: DebtFiles, idThere: (id: string) => string) {
+	/** `fleetId`: the id by which the fleet's ledger knows a hold. */
+	constructor(open: () => Promise<Ledger>, files: DebtFiles, fleetId: (id: string) => string) {
 		this.#open = open;
 		this.#files = files;
-		this.#idThere = idThere;
+		this.#fleetId = fleetId;
 	}
 
 	/** It counts in the periods that run now, however late it is paid. */
-	owe({ id, accounts }: Spending, amounts: Amounts): void {
+	owe({ id, accounts }: LedgerEntry, amounts: Amounts): void {
 		const now = Date.now();
 		const dated = accounts.map((account) => asOf(account, now));
 		if (accounts.length > 0) this.#owed = [...this.#owed, { id, accounts: dated, amounts: withinMost(amounts) }];
@@ -50,7 +50,8 @@ export class Unsettled {
 	/** Keeps a debt that it cannot pay for the next gate. `isLast`: there may be none. */
 	async tryToPay(isLast = false): Promise<readonly Reading[]> {
 		const isSpent = this.#owed.some(({ amounts }) => Object.keys(amounts).length > 0);
-		if (this.#owed.length === 0 || (this.#isLost && !(isLast && isSpent))) return [];
+		const isTriedAgain = isLast && isSpent && !this.#isLocked;
+		if (this.#owed.length === 0 || (this.#isLost && !isTriedAgain)) return [];
 		try {
 			return await this.#pay(await this.#opened());
 		} catch (error) {
@@ -67,12 +68,12 @@ export class Unsettled {
 		const amounts = left.map((debt) => debt.amounts).reduce(sum);
 		try {
 			for (const debt of left) {
-				this.#files.keep(debt, this.#idThere(debt.id));
+				this.#files.keep(debt, this.#fleetId(debt.id));
 				this.#owed = this.#owed.filter((owed) => owed !== debt);
 			}
-			return { amounts, why: this.#why, whyNotKept: undefined };
+			return { amounts, why: this.#why, lossReason: undefined };
 		} catch (error) {
-			return { amounts, why: this.#why, whyNotKept: (error as Error).message };
+			return { amounts, why: this.#why, lossReason: (error as Error).message };
 		}
 	}
 
@@ -115,7 +116,10 @@ export class Unsettled {
 	lose(error: unknown, isTold = false): string {
 		if (!(error instanceof LedgerError)) throw error;
 		this.#isLost = true;
-		if (!isTold && LOSSES.includes(error.kind)) this.#loss = error;
+		const { retry, knows } = FAULTS[error.kind];
+		// The deadline has passed.
+		this.#isLocked = retry === "at once";
+		if (!isTold && knows === "nothing") this.#loss = error;
 		void this.close();
 		return (this.#why = error.message);
 	}
@@ -130,7 +134,7 @@ export class Unsettled {
 	}
 }
 
-/** Not the end of an agent, which no limit is about. */
+/** False for the mere end of an agent, which no limit counts. */
 function isWorthKeeping(amounts: Amounts): boolean {
 	return Object.entries(amounts).some(([meter, amount]) => meter !== "agents" && amount > 0);
 }

@@ -27,8 +27,8 @@ export function lowered(settings: Resolved, { limits, overruled }: RootLimits, c
 		const value = read(limits[key]);
 		const own = settings[key];
 		const isOverruled = own.source !== command && own.value === read(overruled[key]);
-		const isRoots = value !== undefined && (isOverruled || tightens?.(value, own.value));
-		return isRoots ? [[key, { value, source: "the root" }]] : [];
+		const isRootStronger = value !== undefined && (isOverruled || tightens?.(value, own.value));
+		return isRootStronger ? [[key, { value, source: "the root" }]] : [];
 	});
 	return { ...settings, ...(Object.fromEntries(lower) as Partial<Resolved>) };
 }

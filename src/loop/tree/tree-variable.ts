@@ -1,5 +1,6 @@
 /** Reads and writes the variable by which an agent names its tree to the processes that it starts. */
-import { isObject, type Values } from "../../settings/places.ts";
+import { isObject } from "../../core/is-object.ts";
+import type { Values } from "../../settings/places.ts";
 
 /** The name of the variable. Its format is that of version 2.0: agents of both versions share a tree. */
 export const TREE_VARIABLE = "PI_TURN_LIMIT_ROOT";

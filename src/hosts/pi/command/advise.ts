@@ -4,13 +4,13 @@ import { bound } from "../../../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type RunMeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
 import { type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
-import { loadKit } from "../ui/load-pi-tui.ts";
-import type { Display } from "../ui/notices.ts";
+import { loadPiTui } from "../ui/load-pi-tui.ts";
+import type { Notices } from "../ui/notices.ts";
 import { KEY_OF, settingOf } from "../../../settings/settings.ts";
 import type { CommandParts } from "./parts.ts";
 import { canDecide } from "./save.ts";
 
-const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
+const COLOURS: Readonly<Record<historyModule.ChartRole, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
 	heading: "accent",
 	bar: "muted",
 	beyond: "warning",
@@ -19,7 +19,7 @@ const COLOURS: Readonly<Record<historyModule.Role, Parameters<Context["ui"]["the
 	muted: "dim",
 };
 
-/** Milliseconds between two looks whether the session is still there: a new one or a reload ends it. */
+/** Milliseconds between two checks that the session is still there: a new one or a reload ends it. */
 const LOOK_MS = 250;
 
 type History = typeof historyModule;
@@ -33,14 +33,14 @@ type Options = historyModule.AdviseOptions;
 let loading: Promise<History> | undefined;
 
 /** Answers with figures and suggestions, and sets these if that is wanted; a mistake is named. Escape stops it. */
-export async function advise(parts: CommandParts, args: string, ctx: Context): Promise<void> {
-	const { display } = parts;
+export async function executeAdvise(parts: CommandParts, args: string, ctx: Context): Promise<void> {
+	const { notices } = parts;
 	const history = await (loading ??= import("../../../history/index.ts"));
 	const given = history.parseArguments(args);
-	if ("problem" in given) return display.say(given.problem, "error", ctx);
+	if ("problem" in given) return notices.say(given.problem, "error", ctx);
 	if (given.apply && !canDecide(parts, "applied", ctx)) return;
 	if (ctx.mode === "json")
-		return display.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
+		return notices.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
 	const advice = await read(parts, history, given, ctx);
 	if (advice && given.apply) await apply(parts, advice.suggestion, ctx);
 }
@@ -52,7 +52,7 @@ async function read(
 	given: historyModule.Arguments,
 	ctx: Context,
 ): Promise<historyModule.Advice | undefined> {
-	const { display, driver } = parts;
+	const { notices, driver } = parts;
 	const stopping = new AbortController();
 	const stopWatching = await watchFor(driver, ctx, () => stopping.abort());
 	try {
@@ -68,14 +68,14 @@ async function read(
 		// Nobody is asked in a script.
 		const isAll = ctx.hasUI && !project && days === undefined && sessionDir === undefined;
 		if (isAll) await parts.odds.keep(advice.odds, advice.sample.directory, ctx.cwd);
-		const text = json ? JSON.stringify(advice) : draw(history, advice, display, ctx);
-		if (ctx.hasUI) display.say(text, "info", ctx);
+		const text = json ? JSON.stringify(advice) : draw(history, advice, notices, ctx);
+		if (ctx.hasUI) notices.say(text, "info", ctx);
 		else parts.print?.(`${text}\n`);
 		return advice;
 	} catch (error) {
 		if (orDisposed(ctx) === DISPOSED) return undefined;
-		if (stopping.signal.aborted) display.say("advise: stopped.", "info", ctx);
-		else display.say(`advise: ${error instanceof Error ? error.message : String(error)}`, "error", ctx);
+		if (stopping.signal.aborted) notices.say("advise: stopped.", "info", ctx);
+		else notices.say(`advise: ${error instanceof Error ? error.message : String(error)}`, "error", ctx);
 		return undefined;
 	} finally {
 		stopWatching();
@@ -85,7 +85,7 @@ async function read(
 
 /** Sets the limits for this session if the person agrees. */
 async function apply(
-	{ driver, settings, limits, display }: CommandParts,
+	{ driver, settings, limits, notices }: CommandParts,
 	suggestion: historyModule.Advice["suggestion"],
 	ctx: Context,
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function apply(
 	});
 	if (changes.length === 0) {
 		const why = suggestion === null ? "there is no suggestion" : "these limits are in force";
-		return display.say(`Nothing to apply: ${why}.`, "info", ctx);
+		return notices.say(`Nothing to apply: ${why}.`, "info", ctx);
 	}
 	const shown = (max: Max, { key }: (typeof changes)[number]): string => settingOf(key).show(max);
 	const lines = changes.map((change) => `${change.title}: ${shown(change.now, change)} → ${shown(change.max, change)}`);
@@ -108,18 +108,18 @@ async function apply(
 		.finally(stopWatching);
 	if (orDisposed(ctx) === DISPOSED) return;
 	// A client over rpc can answer anything.
-	if (isAgreed !== true) return display.say("Nothing has changed.", "info", ctx);
+	if (isAgreed !== true) return notices.say("Nothing has changed.", "info", ctx);
 	for (const { key, max } of changes) settings.set(key, max, ctx);
 	await limits.apply(ctx);
 	const set = changes.map((change) => `${change.title} set to ${shown(change.max, change)}.`);
-	display.say([...set, `/${NAME} save keeps that for every session.`].join("\n"), "info", ctx);
-	display.showIdle(driver.state, ctx);
+	notices.say([...set, `/${NAME} save keeps that for every session.`].join("\n"), "info", ctx);
+	notices.showIdle(driver.state, ctx);
 }
 
 /** Colours and the width of the window in the terminal; plain text of 80 columns elsewhere. */
-function draw(history: History, advice: historyModule.Advice, display: Display, { mode, ui }: Context): string {
+function draw(history: History, advice: historyModule.Advice, notices: Notices, { mode, ui }: Context): string {
 	if (mode !== "tui") return history.render(advice, { width: 80 });
-	return history.render(advice, { width: display.room, paint: (role, text) => ui.theme.fg(COLOURS[role], text) });
+	return history.render(advice, { width: notices.room, paint: (role, text) => ui.theme.fg(COLOURS[role], text) });
 }
 
 function limitsOf(state: State): NonNullable<Options["limits"]> {
@@ -136,12 +136,12 @@ function limitsOf(state: State): NonNullable<Options["limits"]> {
  * question Escape is the answer.
  */
 async function watchFor(driver: CommandParts["driver"], ctx: Context, stop: () => void): Promise<() => void> {
-	const kit = ctx.mode === "tui" ? await loadKit() : undefined;
+	const piTui = ctx.mode === "tui" ? await loadPiTui() : undefined;
 	const stopWatching = watchLeaving(ctx, stop);
 	const unsubscribe =
-		kit &&
+		piTui &&
 		ctx.ui.onTerminalInput((data) => {
-			if (kit.parseKey(data) !== "escape" || driver.state.phase.name === "asking") return undefined;
+			if (piTui.parseKey(data) !== "escape" || driver.state.phase.name === "asking") return undefined;
 			stop();
 			return { consume: true };
 		});

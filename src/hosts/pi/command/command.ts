@@ -3,9 +3,10 @@ import { beginsWithRun, bound, isLimited, isOfRound } from "../../../core/limit.
 import { amount, within } from "../../../core/amount.ts";
 import { isShared, kindOf, type MeterId } from "../../../core/meters.ts";
 import { type Key, KEYS, meterOf, settingOf, type Settings } from "../../../settings/settings.ts";
-import { advise } from "./advise.ts";
+import { executeAdvise } from "./advise.ts";
 import { type Context, NAME } from "../host/api.ts";
-import { lastRunText, recalledOutcome } from "../outcome/record.ts";
+import { recalledOutcome } from "../outcome/record.ts";
+import { lastRunText } from "../outcome/sentences.ts";
 import { periodText } from "./period-text.ts";
 import { forget, save } from "./save.ts";
 import type { Agents } from "../../../loop/sharing/membership.ts";
@@ -13,8 +14,8 @@ import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { CommandParts } from "./parts.ts";
 import type { State } from "../../../core/state.ts";
 import { nextRun, nextRunMeter } from "../ui/widget.ts";
-import { picture, type Role, status } from "./status.ts";
-import { help, increaseOf, mistakeIn, read } from "./grammar.ts";
+import { picture, type StatusRole, status } from "./status.ts";
+import { help, increaseOf, mistakeIn, parseCommand } from "./grammar.ts";
 
 /** Nothing is shared, or it cannot be read. */
 const NOTHING: Shared = { agents: undefined, ends: [] };
@@ -24,7 +25,7 @@ const NEVER_ASKS = "; it never asks again in this session";
 
 const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
 
-const COLOURS: Readonly<Record<Role, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
+const COLOURS: Readonly<Record<StatusRole, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
 	normal: "accent",
 	warning: "warning",
 	error: "error",
@@ -38,14 +39,14 @@ export const DESCRIPTION = "Show or set the limits of a run";
 export async function execute(parts: CommandParts, args: string, ctx: Context): Promise<void> {
 	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
 	if (!more.every((line) => COMMAND.test(line)))
-		return parts.display.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
+		return parts.notices.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
 	for (const line of [first, ...more.map((line) => line.replace(COMMAND, ""))]) await executeLine(parts, line, ctx);
 }
 
 async function executeLine(parts: CommandParts, args: string, ctx: Context): Promise<void> {
-	const typed = read(args);
+	const typed = parseCommand(args);
 	const mistake = mistakeIn(typed);
-	if (mistake !== undefined) return parts.display.say(mistake, "error", ctx);
+	if (mistake !== undefined) return parts.notices.say(mistake, "error", ctx);
 	const { alone, word, key, text } = typed;
 	switch (alone) {
 		case "wrap-up":
@@ -57,36 +58,36 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 		case "default":
 			return await reset(parts, ctx);
 		case "advise":
-			return await advise(parts, text, ctx);
+			return await executeAdvise(parts, text, ctx);
 		case "help":
-			return parts.display.say(help(parts.display.room), "info", ctx);
+			return parts.notices.say(help(parts.notices.room), "info", ctx);
 		case undefined:
 			break;
 	}
 	if (text !== "") return await change(parts, key, text, ctx);
 	const shared = await parts.limits.readShared(ctx, true);
-	if (parts.display.isShowing) parts.display.showIdle(parts.driver.state, ctx);
+	if (parts.notices.isShowing) parts.notices.showIdle(parts.driver.state, ctx);
 	if (word === "") {
 		const stands = await parts.odds.inStatus(parts.driver.state);
-		return parts.display.say(overview(parts, shared ?? NOTHING, stands, ctx), "info", ctx);
+		return parts.notices.say(overview(parts, shared ?? NOTHING, stands, ctx), "info", ctx);
 	}
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));
 	show(parts, ofScope.length > 0 ? ofScope : [key], ctx);
 }
 
 function show(parts: CommandParts, keys: readonly Key[], ctx: Context): void {
-	const { settings, display } = parts;
-	display.say(status(asInWidget(parts), settings.current, display.room, keys), "info", ctx);
+	const { settings, notices } = parts;
+	notices.say(status(asInWidget(parts), settings.current, notices.room, keys), "info", ctx);
 }
 
 /** Between runs the last run's counts, unless the widget shows the start of the next: two counts would contradict each other. */
-function asInWidget({ driver: { state }, display }: CommandParts): State {
-	return display.isShowing ? nextRun(state) : state;
+function asInWidget({ driver: { state }, notices }: CommandParts): State {
+	return notices.isShowing ? nextRun(state) : state;
 }
 
 /** Meters, settings, where the run stands, and the end of the last one. */
 function overview(parts: CommandParts, { agents, ends }: Shared, stands: readonly string[], ctx: Context): string {
-	const last = parts.lastOutcome() ?? recalledOutcome(ctx);
+	const last = parts.reports.lastOutcome ?? recalledOutcome(ctx);
 	const lines = [...meters(parts, ctx), ...ends.map((end) => periodText(parts.driver.state.meters, end))];
 	return [...lines, ...(agents ? [agentsText(agents)] : []), ...stands, ...(last ? [lastRunText(last)] : [])].join(
 		"\n",
@@ -95,13 +96,13 @@ function overview(parts: CommandParts, { agents, ends }: Shared, stands: readonl
 
 /** The shared meters only where they are limited. A picture in the terminal; elsewhere the table, which a program can read. */
 function meters(parts: CommandParts, { mode, ui }: Context): readonly string[] {
-	const { settings, display } = parts;
+	const { settings, notices } = parts;
 	const state = asInWidget(parts);
 	const isShown = (id: MeterId | undefined): boolean =>
 		id === undefined || !isShared(id) || isLimited(state.meters[id]);
 	const keys = KEYS.filter((key) => isShown(meterOf(key)));
-	if (mode !== "tui") return [status(state, settings.current, display.room, keys)];
-	return picture(state, settings.current, display.room, keys, (role, text) => ui.theme.fg(COLOURS[role], text));
+	if (mode !== "tui") return [status(state, settings.current, notices.room, keys)];
+	return picture(state, settings.current, notices.room, keys, (role, text) => ui.theme.fg(COLOURS[role], text));
 }
 
 function agentsText({ alive, ended }: Agents): string {
@@ -110,18 +111,18 @@ function agentsText({ alive, ended }: Agents): string {
 
 async function wrapUp(parts: CommandParts, ctx: Context): Promise<void> {
 	await parts.driver.step({ type: "wrap_up_requested" }, ctx);
-	parts.display.say(wrapUpText(parts), "info", ctx);
+	parts.notices.say(wrapUpText(parts), "info", ctx);
 }
 
 async function reset(parts: CommandParts, ctx: Context): Promise<void> {
-	const { display, settings } = parts;
+	const { notices, settings } = parts;
 	const keys = KEYS.filter((key) => settings.commanded[key] !== undefined);
-	if (keys.length === 0) return display.say(`/${NAME} has set nothing in this session.`, "info", ctx);
+	if (keys.length === 0) return notices.say(`/${NAME} has set nothing in this session.`, "info", ctx);
 	settings.reset(ctx);
 	await parts.limits.apply(ctx);
-	display.showIdle(parts.driver.state, ctx);
-	const rows = status(asInWidget(parts), settings.current, display.room, keys);
-	display.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
+	notices.showIdle(parts.driver.state, ctx);
+	const rows = status(asInWidget(parts), settings.current, notices.room, keys);
+	notices.say(`Back to your flags, environment and files.\n${rows}`, "info", ctx);
 }
 
 async function change(parts: CommandParts, key: Key, text: string, ctx: Context): Promise<void> {
@@ -134,8 +135,8 @@ async function change(parts: CommandParts, key: Key, text: string, ctx: Context)
 	parts.settings.set(key, value, ctx);
 	await parts.limits.apply(ctx);
 	const more = value === "unlimited" ? NEVER_ASKS : id ? grantsText(parts, id) : "";
-	parts.display.say(`${title} set to ${show(value)}${more}.`, "info", ctx);
-	parts.display.showIdle(parts.driver.state, ctx);
+	parts.notices.say(`${title} set to ${show(value)}${more}.`, "info", ctx);
+	parts.notices.showIdle(parts.driver.state, ctx);
 }
 
 /** A grant to a day stays on top of a limit that is set later. */
@@ -146,10 +147,10 @@ function grantsText({ driver: { state } }: CommandParts, id: MeterId): string {
 }
 
 async function raise(parts: CommandParts, id: MeterId, by: number, ctx: Context): Promise<void> {
-	if (isShared(id) && parts.isMember())
-		return parts.display.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
+	if (isShared(id) && parts.role.isMember)
+		return parts.notices.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
 	if (bound(parts.driver.state.meters[id]) === "unlimited") {
-		return parts.display.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
+		return parts.notices.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
 	await parts.driver.step({ type: "limit_raised", meter: id, by }, ctx);
 	const max = bound(nextRunMeter(parts.driver.state, id));
@@ -157,8 +158,8 @@ async function raise(parts: CommandParts, id: MeterId, by: number, ctx: Context)
 	const ofNext = isOfRound(id) ? "in the next run's first round" : "in the next run's tree of agents";
 	const ofThis = isOfRound(id) ? "in this round" : within(id);
 	const where = isIdle && beginsWithRun(id) ? ofNext : ofThis;
-	parts.display.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
-	parts.display.showIdle(parts.driver.state, ctx);
+	parts.notices.say(`${amount(id, by)} more: ${kindOf(id).unit.show(Number(max))} ${where}.`, "info", ctx);
+	parts.notices.showIdle(parts.driver.state, ctx);
 }
 
 function wrapUpText({

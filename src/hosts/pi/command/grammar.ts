@@ -1,11 +1,14 @@
 /** The words of `/turn-limit`: what they mean, help and completion. */
-import { isOfRound, type Policy, POLICY_IDS } from "../../../core/limit.ts";
+import { isOfRound } from "../../../core/limit.ts";
+import { type Policy, POLICY_IDS } from "../../../core/policies.ts";
 import { within } from "../../../core/amount.ts";
 import { kindOf, METER_IDS, type MeterId } from "../../../core/meters.ts";
 import { SCOPES, WIDER_SCOPES } from "../../../core/scopes.ts";
 import { type Key, KEY_OF, KEYS, meterOf, SETTINGS } from "../../../settings/settings.ts";
 import { quote } from "../../../core/text.ts";
+import { VARIABLE } from "../../../settings/budget-reader.ts";
 import { nearest } from "../../../settings/nearest.ts";
+import { BUDGET } from "../../../settings/places.ts";
 import { fold, table } from "./status.ts";
 
 const ABOUT_POLICY: Readonly<Record<Policy, string>> = {
@@ -17,7 +20,7 @@ const ABOUT_POLICY: Readonly<Record<Policy, string>> = {
 const ALONE = {
 	"wrap-up": "tell the model to wrap up now",
 	save: "keep what was set here, for every session",
-	forget: "take what was saved out of your file",
+	forget: "remove what was saved from your file",
 	default: "back to what flags, environment and files say",
 	advise: "which limit fits, from your own sessions",
 	help: "these words",
@@ -40,6 +43,22 @@ const ALIASES = new Map<string, Key>([
 		.map((name): [string, Key] => [name, KEY_OF[`${name}Turns`]]),
 ]);
 
+/** The meters that a wider scope takes: every scope the same. */
+const OF_SCOPE = TYPED.filter((id) => kindOf(id).scope === "session").map(
+	(id) => kindOf(kindOf(id).of).word || "turns",
+);
+
+/** The scopes whose limits can be typed. */
+const TYPED_SCOPES = [...ALIASES.keys()].filter((word) => word !== "turns");
+
+/** The settings that no word sets, with their variables. */
+const ELSEWHERE = new Map<string, string | undefined>([
+	...KEYS.filter((key) => SETTINGS[key].word === undefined && meterOf(key) === undefined).map(
+		(key) => [key, SETTINGS[key].env] as const,
+	),
+	[BUDGET, VARIABLE],
+]);
+
 /** Everything that can be the first word, for somebody who has misspelt it. */
 const FIRST_WORDS = [
 	...new Set([...BY_WORD.keys(), ...ALIASES.keys()].flatMap((words) => words.split(" ").slice(0, 1))),
@@ -48,7 +67,7 @@ const FIRST_WORDS = [
 ].filter((word) => word !== "");
 
 /** The text after `/turn-limit`, parsed. */
-export interface Typed {
+export interface TypedCommand {
 	/** The word, if it is one of `ALONE`. */
 	readonly alone?: Alone;
 	/** The word of a setting, in lower case; empty for turns. */
@@ -59,7 +78,7 @@ export interface Typed {
 	readonly text: string;
 }
 
-export function read(args: string): Typed {
+export function parseCommand(args: string): TypedCommand {
 	const words = args.trim().split(/\s+/);
 	for (const n of [2, 1]) {
 		const word = words.slice(0, n).join(" ").toLowerCase();
@@ -75,22 +94,40 @@ export function read(args: string): Typed {
 }
 
 /** The mistake in what was typed, if there is one. */
-export function mistakeIn({ alone, word, key, text }: Typed): string | undefined {
+export function mistakeIn({ alone, word, key, text }: TypedCommand): string | undefined {
 	if (alone === "advise" || text === "") return undefined;
 	if (alone === "forget") return keysNamed(text).length > 0 ? undefined : unknownWord(text);
-	if (alone) return `${alone}: expected nothing behind it, got ${quote(text)}. Nothing has changed.`;
+	if (alone) return `${alone}: expected nothing after it, got ${quote(text)}. Nothing has changed.`;
 	const id = meterOf(key);
 	const { read, parse, expected } = SETTINGS[key];
 	if (read(parse(text)) !== undefined || (id && increaseOf(id, text))) return undefined;
-	if (word === "" && !/^[-+$.\d]/.test(text)) return unknownWord(text);
+	if (id && text.startsWith("+"))
+		return `${word || "turns"}: expected an increase such as +${kindOf(id).step}, got ${quote(text)}. Nothing has changed.`;
+	const isNumber = /^[-$.\d]/.test(text);
+	if (word === "" && !isNumber) return unknownWord(text);
+	if (TYPED_SCOPES.includes(word) && !isNumber) return unknownWord(`${word} ${text}`);
 	return `${word || "turns"}: expected ${expected}, got ${quote(text)}. Nothing has changed.`;
 }
 
+/** `text` begins with a word that is none, or with a scope that does not take the next one. */
 function unknownWord(text: string): string {
-	const [word = ""] = text.split(" ");
-	const meant = nearest(word, FIRST_WORDS);
-	const hint = meant === undefined || meant === word ? "" : ` Did you mean ${meant}?`;
-	return `Unknown word ${quote(word)}.${hint} /turn-limit help lists all.`;
+	const [word = "", second = ""] = text.split(" ");
+	const hint = (typed: string, known: readonly string[]): string => {
+		const meant = nearest(typed, known);
+		return meant === undefined || meant === typed ? "" : ` Did you mean ${meant}?`;
+	};
+	const scope = TYPED_SCOPES.find((each) => each === word.toLowerCase());
+	if (scope !== undefined)
+		return `${scope}: expected ${listed(OF_SCOPE)}, got ${quote(second)}.${hint(second, OF_SCOPE)} Nothing has changed.`;
+	const name = [...ELSEWHERE.keys()].find((each) => each.toLowerCase() === word.toLowerCase());
+	const variable = ELSEWHERE.get(name ?? "");
+	if (name !== undefined) return `${name} is set in turn-limit.json${variable ? ` or by ${variable}` : ""}, not here.`;
+	return `Unknown word ${quote(word)}.${hint(word, FIRST_WORDS)} /turn-limit help lists all.`;
+}
+
+/** `turns, cost or tokens` */
+function listed(words: readonly string[]): string {
+	return words.join(", ").replace(/, ([^,]*)$/, " or $1");
 }
 
 /** The settings that a word means: one, or all those of a scope. */
@@ -111,28 +148,27 @@ export function increaseOf(id: MeterId, text: string): number | undefined {
 
 type Entry = readonly [value: string, description: string];
 
-const OTHERS: readonly Entry[] = [
-	...POLICY_IDS.map((policy): Entry => [`policy ${policy}`, ABOUT_POLICY[policy]]),
-	["grace 2", "tell the model to wrap up when 2 turns remain"],
-	["grace 0", "never tell the model to wrap up"],
-	...Object.entries(ALONE),
-];
+const POLICY_ENTRIES = POLICY_IDS.map((policy): Entry => [`policy ${policy}`, ABOUT_POLICY[policy]]);
+const WRAPS_UP = "tell the model to wrap up when 2 turns remain";
 
 /** Words, what they do, and the values that can follow. */
 const ENTRIES: readonly Entry[] = [
 	...TYPED.flatMap((id): Entry[] => {
-		const { samples, step, many, word } = kindOf(id);
+		const { samples, step, many, word, title } = kindOf(id);
 		const scope = isOfRound(id) ? ", this round only" : "";
 		return [
 			...(word === "" ? [] : [[word, `${many}${per(id)}`] as const]),
 			...samples.map((sample): Entry => [typed(id, sample), `${many} until you are asked`]),
 			[typed(id, "unlimited"), `count ${many}, never ask`],
-			[typed(id, `+${step}`), `raise the limit of ${many} by that${scope}`],
+			[typed(id, `+${step}`), `raise the ${title.toLowerCase()} by that${scope}`],
 		];
 	}),
 	["policy", "what follows where nobody continues"],
 	["grace", "turns left when the model is told to wrap up"],
-	...OTHERS,
+	...POLICY_ENTRIES,
+	["grace 2", WRAPS_UP],
+	["grace 0", "never tell the model to wrap up"],
+	...Object.entries(ALONE),
 	["advise --project", "only prompts in this folder"],
 	["advise --days 30", "only the last 30 days"],
 	["advise --apply", "set what it suggests, after a question"],
@@ -144,6 +180,10 @@ function typed(id: MeterId, value: string): string {
 	return `${kindOf(id).word} ${value}`.trim();
 }
 
+function sampleOf(id: MeterId): string {
+	return typed(id, kindOf(id).samples[0] ?? "");
+}
+
 interface Item {
 	value: string;
 	label: string;
@@ -152,7 +192,7 @@ interface Item {
 
 /** Completes text after `/turn-limit` while it is typed. Null for a valid command: pi's editor would replace it on Enter. */
 export function complete(prefix: string): Item[] | null {
-	return mistakeIn(read(prefix)) === undefined ? null : offer(prefix);
+	return mistakeIn(parseCommand(prefix)) === undefined ? null : offer(prefix);
 }
 
 /** Everything that can follow: words first, and the values of a word behind it. */
@@ -167,10 +207,13 @@ export function offer(prefix: string): Item[] | null {
 export function help(room: number): string {
 	const entries: readonly Entry[] = [
 		["/turn-limit", "show meters, settings, the last run"],
-		...TYPED.map((id): Entry => [typed(id, kindOf(id).samples[0] ?? ""), `${kindOf(id).many}${per(id)}`]),
+		...TYPED.filter(isOfRound).map((id): Entry => [sampleOf(id), `${kindOf(id).many}${per(id)}`]),
+		[sampleOf("sessionCost"), `${listed(OF_SCOPE)} of ${TYPED_SCOPES.join(", ")}`],
 		["unlimited, off", "in place of a number: never ask"],
 		[`+${kindOf("turns").step}`, "that many more, this round only"],
-		...OTHERS,
+		...POLICY_ENTRIES,
+		["grace 2", `${WRAPS_UP}; 0: never`],
+		...Object.entries(ALONE),
 	];
 	const wide = table(entries);
 	if (wide.every((line) => line.length <= room)) return wide.join("\n");

@@ -1,21 +1,22 @@
-import type { Outcome } from "../../../core/outcome.ts";
 import type { Driver } from "../../../loop/driver.ts";
 import type { Values } from "../../../settings/places.ts";
 import type { Context } from "../host/api.ts";
+import type { Role } from "../lifecycle/root-or-member.ts";
+import type { Reports } from "../outcome/report.ts";
 import type { LimitsInForce } from "../settings/apply.ts";
-import type { Preferences } from "../settings/session-settings.ts";
-import type { Display } from "../ui/notices.ts";
+import type { SessionSettings } from "../settings/session-settings.ts";
+import type { Notices } from "../ui/notices.ts";
 import type { PersonalOdds } from "../ui/odds.ts";
 
 /** The parts of a session that the command reads and changes. */
 export interface CommandParts {
 	readonly driver: Driver<Context>;
-	readonly settings: Preferences;
+	readonly settings: SessionSettings;
 	readonly limits: LimitsInForce;
-	readonly display: Display;
+	readonly notices: Notices;
 	readonly odds: PersonalOdds;
-	readonly lastOutcome: () => Outcome | undefined;
-	readonly isMember: () => boolean;
+	readonly reports: Pick<Reports, "lastOutcome">;
+	readonly role: Pick<Role, "isMember">;
 	readonly file?: UserFile | undefined;
 	/** Standard output, if it is ours to write. */
 	readonly print?: ((text: string) => void) | undefined;

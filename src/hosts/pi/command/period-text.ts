@@ -1,6 +1,6 @@
 /** What `/turn-limit` says of a day, a week or a month that is limited. */
 import { amount } from "../../../core/amount.ts";
-import { isLimited, read } from "../../../core/limit.ts";
+import { isLimited, readMeter } from "../../../core/limit.ts";
 import { kindOf, SHARED } from "../../../core/meters.ts";
 import { SCOPES } from "../../../core/scopes.ts";
 import type { Meters, PeriodEnd } from "../../../loop/sharing/meter-accounts.ts";
@@ -8,7 +8,7 @@ import type { Meters, PeriodEnd } from "../../../loop/sharing/meter-accounts.ts"
 /** `This month: 3 turns, $12.40 left, until Tue 1 Dec 00:00.` */
 export function periodText(meters: Meters, { scope, end }: PeriodEnd): string {
 	const limited = SHARED.filter((id) => kindOf(id).scope === scope && isLimited(meters[id]));
-	const left = limited.map((id) => amount(id, read(meters[id]).remaining));
+	const left = limited.map((id) => amount(id, readMeter(meters[id]).remaining));
 	const { in: name } = SCOPES[scope];
 	return `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${left.join(", ")} left, until ${moment(end)}.`;
 }

@@ -1,18 +1,24 @@
 /** What `/turn-limit` shows: every meter and setting, and the place that it comes from. */
-import { bound, isCounted, isLimited, type Meter, POLICY_IDS, read, toNumber } from "../../../core/limit.ts";
+import { bound, isCounted, isLimited, type Meter, readMeter, toNumber } from "../../../core/limit.ts";
+import { DEFAULT_POLICY } from "../../../core/policies.ts";
+import { amount } from "../../../core/amount.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
+import { clip, wrap } from "../../../core/text.ts";
 import type { Resolved } from "../../../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, SETTINGS, settingOf } from "../../../settings/settings.ts";
 import { fraction, levelOf, nextRunMeter, type Part, spentInRun } from "../ui/widget.ts";
 
 /** The meaning of a piece of the picture, to choose its colour; `level` is that of a bar. */
-export type Role = Part["level"] | "text" | "muted";
+export type StatusRole = Part["level"] | "text" | "muted";
 
-export type Paint = (role: Role, text: string) => string;
+export type Paint = (role: StatusRole, text: string) => string;
 
 /** Columns of a bar. */
 const BAR = { least: 10, most: 24 } as const;
+
+/** Letters of a source that still say what it is. */
+const SOURCE_LEAST = 12;
 
 const GAP = "  ";
 
@@ -84,12 +90,14 @@ function bars(
 	const beside = left - GAP.length - sources;
 	const width = Math.min(BAR.most, Math.max(BAR.least, beside));
 	return rows.flatMap(({ name, meter, amount, raised, source, paintBar }) => {
-		const isRoomFor = (spent: string): boolean => names + width + spent.length + source.length + GAP.length * 3 <= room;
+		const leftAfter = (spent: string): number => room - names - width - spent.length - GAP.length * 3;
 		const aligned = (amount + raised).padEnd(amounts);
-		const spent = isRoomFor(aligned) ? aligned : amount + raised;
+		const spent = source.length <= leftAfter(aligned) ? aligned : amount + raised;
+		const left = leftAfter(spent);
 		const line = [paint("text", name.padEnd(names)), paintBar(bar(meter, width)), paint("text", spent)].join(GAP);
-		if (isRoomFor(spent)) return [`${line}${GAP}${paint("muted", source)}`];
-		return [line, ...wrap(source, room).map((text) => paint("muted", text))];
+		const short = source.length <= left ? source : clip(source.replace(/^.* in /, ""), Math.max(left, SOURCE_LEAST));
+		if (short.length <= left) return [`${line}${GAP}${paint("muted", short)}`];
+		return [line, ...wrap(`  ${source}`, room).map((text) => paint("muted", text))];
 	});
 }
 
@@ -103,10 +111,15 @@ function bar(meter: Meter, width: number): string {
 
 /** ` (20.00 + 5.00)`: the limit that was set, and what was granted or, in a smaller round, taken from it. */
 function raisedText(id: MeterId, { limit, extra }: Meter): string {
-	if (limit.max === "unlimited" || extra === 0) return "";
-	const show = (counted: number): string => kindOf(id).unit.show(counted).replace("$", "");
+	const { scope, unit } = kindOf(id);
+	// A wider limit that is lower than ours was set elsewhere: nothing was taken from it.
+	if (limit.max === "unlimited" || extra === 0 || (extra < 0 && scope !== "round")) return "";
+	const show = (counted: number): string => unit.show(counted).replace("$", "");
 	return ` (${show(limit.max)} ${extra > 0 ? "+" : "-"} ${show(Math.abs(extra))})`;
 }
+
+/** A blank where no line ends. */
+const UNBROKEN = "\u00A0";
 
 /** `Unlimited: tool calls 12, cost $0.40; session turns 40, cost, tokens`: amounts if there are any, sources unless default. */
 function unlimitedLines(state: State, settings: Resolved, room: number, ids: readonly MeterId[]): readonly string[] {
@@ -120,9 +133,14 @@ function unlimitedLines(state: State, settings: Resolved, room: number, ids: rea
 		const name = nameOf(KEY_OF[isFirst ? id : of]);
 		const amount = used > 0 ? ` ${unit.show(used)}` : "";
 		const place = source === "default" ? "" : ` (${source})`;
-		return `${before === undefined ? "" : isFirst ? "; " : ", "}${name}${amount}${place}`;
+		const after = ids[i + 1];
+		const end = after === undefined ? "" : kindOf(after).scope === scope ? "," : ";";
+		const item = `${name}${amount}${place}${end}`;
+		return item.length + GAP.length <= room ? item.replaceAll(" ", UNBROKEN) : item;
 	});
-	return wrap(`Unlimited: ${items.join("")}`, room).map((line, i) => (i === 0 ? line.trimStart() : line));
+	return wrap(`  Unlimited: ${items.join(" ")}`, room).map((line, i) =>
+		(i === 0 ? line.trimStart() : line).replaceAll(UNBROKEN, " "),
+	);
 }
 
 /** The settings, limits apart, that are not as they would be if no place said anything. */
@@ -144,18 +162,7 @@ export function table(rows: readonly (readonly string[])[]): readonly string[] {
 /** One line, or where that would be wider than `room` the second text below the first. */
 export function fold(first: string, second: string, room: number): readonly string[] {
 	const line = `${first} ${second}`.trimEnd();
-	return line.length <= room ? [line] : [first, ...wrap(second, room)];
-}
-
-/** The words in lines of at most `room` letters, a little to the right. */
-function wrap(text: string, room: number): readonly string[] {
-	const lines: string[] = [];
-	for (const word of text.split(" ")) {
-		const longer = `${lines.at(-1)} ${word}`;
-		if (lines.length > 0 && longer.length <= room) lines.splice(-1, 1, longer);
-		else lines.push(`  ${word}`);
-	}
-	return lines;
+	return line.length <= room ? [line] : [first, ...wrap(`  ${second}`, room)];
 }
 
 /** Between runs what the last one has spent, unless something was granted for the next. */
@@ -168,9 +175,10 @@ function shown(state: State, id: MeterId): Meter {
 function describe(state: State, id: MeterId, noun: string): string {
 	const meter = shown(state, id);
 	if (!isCounted(id, meter)) return "unlimited";
-	const { policy, limit } = read(meter);
-	const isTold = limit !== "unlimited" && policy !== POLICY_IDS[0];
-	return `${fraction(id, meter, " of ", spentInRun(state, id))}${limit === 0 ? "" : noun}${isTold ? `, ${policy}` : ""}`;
+	const { policy, limit, used } = readMeter(meter);
+	if (limit === "unlimited") return `${noun === "" ? kindOf(id).unit.show(used) : amount(id, used)}, unlimited`;
+	const counted = `${fraction(id, meter, " of ", spentInRun(state, id))}${limit === 0 ? "" : noun}`;
+	return `${counted}${raisedText(id, meter)}${policy === DEFAULT_POLICY ? "" : `, ${policy}`}`;
 }
 
 function nounOf(id: MeterId): string {

@@ -3,7 +3,7 @@ import type { TurnEndEventResult } from "@earendil-works/pi-coding-agent";
 import { isClosed, isRetrying } from "../../../core/state.ts";
 import { NEW_RUN, refusal, RELOADED } from "../../../core/to-model.ts";
 import { readGrace } from "../../../settings/supplied.ts";
-import { chargeOf } from "../host/usage.ts";
+import { chargeOfUsage, LOST_TURN } from "../host/usage.ts";
 import {
 	type Assistant,
 	type Context,
@@ -14,91 +14,84 @@ import {
 	isInSight,
 	isRefusal,
 	orDisposed,
+	type Pi,
 } from "../host/api.ts";
 import { withOurWords } from "../command/tab.ts";
+import { release } from "../lifecycle/guard.ts";
+import type { Handover } from "../lifecycle/handover.ts";
+import type { SessionRole } from "../lifecycle/root-or-member.ts";
+import type { SessionOptions } from "../options.ts";
+import type { Announcement } from "../settings/agent-tree.ts";
 import type { LimitsInForce } from "../settings/apply.ts";
-import type { Preferences } from "../settings/session-settings.ts";
-import type { Display } from "../ui/notices.ts";
+import type { SessionSettings } from "../settings/session-settings.ts";
+import type { Notices } from "../ui/notices.ts";
+import type { PersonalOdds } from "../ui/odds.ts";
 import type { Replies } from "../outcome/reply.ts";
 import type { Reports } from "../outcome/report.ts";
-import { canShowEntries, prepareEntries } from "../outcome/transcript.ts";
+import { tryRegisterRenderers, prepareEntries } from "../outcome/transcript.ts";
 import { pauseBeforeRefusal, refusalsInARow } from "../../../core/run.ts";
 import type { Driver } from "../../../loop/driver.ts";
 import { pause } from "../../../loop/wait.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Prompts } from "./prompts.ts";
-import type { CostlyEvent, Handlers } from "./subscription.ts";
+import type { Reload } from "./reload.ts";
+import type { Handlers } from "./subscription.ts";
 import type { Turn } from "./turn.ts";
+import type { TurnEvents } from "./turn-events.ts";
 
 /** Refusals in a row after which a script ends. */
 const REFUSALS_TO_GIVE_UP = 3;
 
 /** The parts of a session that events of pi reach. */
 export interface HandlerParts {
-	readonly pi: Parameters<typeof canShowEntries>[0];
+	readonly pi: Parameters<typeof tryRegisterRenderers>[0] & Pick<Pi, "appendEntry">;
 	readonly driver: Driver<Context>;
-	readonly settings: Preferences;
+	readonly role: SessionRole;
+	readonly settings: SessionSettings;
 	readonly limits: LimitsInForce;
-	readonly display: Display;
+	readonly announcement: Announcement;
+	readonly notices: Notices;
+	readonly odds: PersonalOdds;
 	readonly prompts: Prompts;
 	readonly outbox: Outbox;
 	readonly turn: Turn;
+	readonly turnEvents: TurnEvents;
 	readonly replies: Replies;
 	readonly reports: Reports;
-	readonly course: Course;
-	/** Read at the end of every turn, in place of the setting. */
-	readonly grace: (() => unknown) | undefined;
-}
-
-/** The things that pi's events make the session do. */
-export interface Course {
-	/** Before the first turn of a run. */
-	beforeRun(ctx: Context): Promise<void>;
-	beginTurn(): void;
-	/** Until the next turn begins. */
-	listenTo(name: CostlyEvent): void;
-	/** Listens to the end of the turn if that can change something; after everything that can bring that about in mid-turn. */
-	awaitTurnEnd(): void;
-	/** Pi reloads its extensions. */
-	leave(ctx: Context): void;
-	/** The next instance handles this event. */
-	forward(name: string, event: unknown): Promise<unknown>;
-	shutDown(ctx: Context): Promise<void>;
-	/** Pi reports a turn once more after the end of a session has aborted its run. */
-	isAfterEnd(ctx: Context): boolean;
-	/** Ends the process, if that is ours to do: refused runs come again and again. */
-	giveUp(ctx: Context): Promise<void>;
-	/** Those who collect a member's answer from its stream read only what we add there. */
-	readonly isStreamRead: boolean;
+	readonly reload: Reload;
+	readonly handover: Pick<Handover<object>, "forward">;
+	readonly options: Pick<SessionOptions, "grace" | "giveUp">;
 }
 
 export function handlersOf(parts: HandlerParts): Handlers {
-	const { driver, settings, limits, display, prompts, outbox, turn, replies, reports, course, grace } = parts;
-	const showsEntries = canShowEntries(parts.pi);
+	const { pi, driver, role, settings, limits, announcement, notices, odds, prompts, outbox } = parts;
+	const { turn, turnEvents, replies, reports, reload, handover } = parts;
+	const { grace, giveUp } = parts.options;
+	const showsEntries = tryRegisterRenderers(pi);
 
 	return {
 		async session_start(_event, ctx) {
 			prompts.watch(ctx, () => driver.state.phase.name === "asking");
 			if (ctx.mode !== "tui") return;
 			ctx.ui.addAutocompleteProvider(withOurWords);
-			if (showsEntries) display.entriesShown();
+			if (showsEntries) notices.entriesShown();
 			await prepareEntries(ctx);
 		},
 
 		async session_tree({ summaryEntry }, ctx) {
-			await driver.charge(chargeOf(summaryEntry?.usage), ctx);
+			await driver.charge(chargeOfUsage(summaryEntry?.usage), ctx);
 			reports.forgetLastRun();
 			const problems = settings.recall(ctx);
 			await limits.apply(ctx);
-			if (display.isShowing) display.showIdle(driver.state, ctx);
-			display.warnOnce(problems.join("\n"), ctx);
+			if (notices.isShowing) notices.showIdle(driver.state, ctx);
+			notices.warnOnce(problems.join("\n"), ctx);
 		},
 
 		async session_shutdown({ reason }, ctx) {
 			prompts.stopWatching();
 			await driver.chargeTime(ctx);
-			if (reason === "reload") course.leave(ctx);
-			else await course.shutDown(ctx);
+			if (reason === "reload") reload.leave(ctx);
+			else await shutDown(ctx);
 		},
 
 		model_select({ model }, ctx) {
@@ -119,15 +112,16 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		},
 
 		async turn_start(_event, ctx) {
-			if (course.isAfterEnd(ctx)) return ctx.abort();
-			course.beginTurn();
+			// Pi reports a turn once more after the end of a session has aborted its run.
+			if (role.hasEnded && ctx.signal?.aborted) return ctx.abort();
+			beginTurn();
 			if (driver.state.phase.name === "idle") {
 				if (prompts.takeSlashCommand()) await driver.step({ type: "prompted" }, ctx);
 				if (driver.state.phase.prompted) {
 					reports.forgetAnswer();
 					if (isFinalPassLast(ctx)) outbox.post(NEW_RUN);
 				}
-				await course.beforeRun(ctx);
+				await beforeRun(ctx);
 				driver.beginRun();
 			}
 			const requested = await gateTurn(ctx);
@@ -151,7 +145,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		message_end({ message }, ctx) {
 			if (message.role === "assistant") return ended(message, ctx);
 			if (message.role !== "toolResult" || !message.usage) return undefined;
-			return driver.chargeCall(chargeOf(message.usage), ctx);
+			return driver.chargeCall(chargeOfUsage(message.usage), ctx);
 		},
 
 		async tool_call({ toolName, input, toolCallId }, ctx) {
@@ -174,7 +168,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		async turn_end(event, ctx): Promise<TurnEndEventResult | undefined> {
 			const { message, toolResults } = event;
 			if (message.role !== "assistant" || message.stopReason === "error" || ctx.signal?.aborted) return undefined;
-			if (grace) await driver.step({ type: "grace_set", grace: display.use(readGrace(grace), ctx) }, ctx);
+			if (grace) await driver.step({ type: "grace_set", grace: notices.use(readGrace(grace), ctx) }, ctx);
 			const isGoingOn = goesOn(event, turn.terminated);
 			const concluded = finalTextIn(message) !== undefined;
 			await driver.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
@@ -199,7 +193,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		},
 
 		async session_compact(event, ctx) {
-			const amounts = chargeOf(event.compactionEntry.usage);
+			const amounts = chargeOfUsage(event.compactionEntry.usage);
 			const isStarting = prompts.isPersonWaiting && driver.state.phase.name === "idle";
 			if (isStarting && event.reason !== "manual") prompts.owe(amounts);
 			else await driver.charge(amounts, ctx);
@@ -228,27 +222,61 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		},
 	};
 
+	/** Before the first turn of a run. Looks again for a person, because a program may bind its UI late. */
+	async function beforeRun(ctx: Context) {
+		announcement.runBegins(driver.state);
+		const attended = role.isAttended(ctx);
+		if (attended) void odds.prepare();
+		await limits.attend(attended, ctx);
+	}
+
+	function beginTurn() {
+		turnEvents.stop();
+		turn.begin();
+	}
+
 	async function gateTurn(ctx: Context) {
 		const decision = await driver.request({ type: "turn_requested" }, ctx);
-		if (decision === "left") return await course.forward("turn_start", undefined);
+		if (decision === "left") return await handover.forward("turn_start", undefined);
 		if (decision !== "admit") {
 			turn.refused();
 			return await refuseTurn(ctx);
 		}
 		turn.admitted(isRetrying(driver.state));
 		outbox.inject();
-		if (course.isStreamRead && replies.note !== undefined) course.listenTo("message_update");
+		// Those who collect a member's answer from its stream read only what we add there.
+		if (!role.ownsProcess && replies.note !== undefined) turnEvents.awaitWords();
 		return undefined;
 	}
 
 	/** Stops a run whose turn was not admitted; waits first if such turns come again and again. */
 	async function refuseTurn(ctx: Context) {
-		if (refusalsInARow(driver.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await course.giveUp(ctx);
+		if (refusalsInARow(driver.state) >= REFUSALS_TO_GIVE_UP && !ctx.hasUI) await endProcess(ctx);
 		await pause(pauseBeforeRefusal(driver.state), [ctx.signal, driver.endSignal]);
 		// A reload ended the pause.
-		if (driver.hasLeft) return await course.forward("turn_start", undefined);
+		if (driver.hasLeft) return await handover.forward("turn_start", undefined);
 		driver.abort(ctx);
 		return undefined;
+	}
+
+	/** Ends the process, if that is ours to do: refused runs come again and again. */
+	async function endProcess(ctx: Context) {
+		if (giveUp === undefined || !role.ownsProcess) return;
+		const { answer } = reports;
+		const last = answer === undefined ? undefined : replies.noted(answer);
+		await driver.shutDown(ctx);
+		giveUp(last, role.hasEnded, ctx, role);
+	}
+
+	/** The session stays on guard until its context is dead: another extension can begin a run while pi ends it. */
+	async function shutDown(ctx: Context) {
+		const { isUnanswered } = turn;
+		await driver.shutDown(ctx);
+		if (isUnanswered) pi.appendEntry(LOST_TURN);
+		beginTurn();
+		turnEvents.guardEnd();
+		release(ctx.sessionManager);
+		role.end(ctx);
 	}
 
 	async function entered(ctx: Context) {
@@ -261,13 +289,13 @@ export function handlersOf(parts: HandlerParts): Handlers {
 
 	async function ended(message: Assistant, ctx: Context) {
 		limits.warnOfMissingAmounts(message, ctx);
-		await driver.charge(chargeOf(message.usage), ctx, message.stopReason !== "error");
+		await driver.charge(chargeOfUsage(message.usage), ctx, message.stopReason !== "error");
 		turn.replied(message);
 		const { stopReason, errorMessage } = message;
 		if (stopReason === "aborted") await driver.step({ type: "interrupted" }, ctx);
 		else if (stopReason === "error")
 			await driver.step({ type: "turn_failed", message: errorMessage ?? stopReason }, ctx);
-		else course.awaitTurnEnd();
+		else turnEvents.awaitEnd(driver.state);
 		const replacement = replies.replacementOf(message, turn.isRefused, ctx);
 		return replacement && { message: replacement };
 	}

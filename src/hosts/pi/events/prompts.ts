@@ -1,8 +1,8 @@
 /** Finds out who starts a run: a person, or another extension. */
 import { type Context, type Events, NAME, type Pi } from "../host/api.ts";
-import type { chargeOf } from "../host/usage.ts";
+import type { chargeOfUsage } from "../host/usage.ts";
 
-type Charged = ReturnType<typeof chargeOf>;
+type Charged = ReturnType<typeof chargeOfUsage>;
 
 /** The last prompt, until its run begins. Plain data, because another instance may take it over. */
 export interface Prompt {
@@ -82,8 +82,8 @@ export class Prompts {
 		const { isFromPerson, typed, interjected } = this.#prompt;
 		const isPrompt = (event as { messageType?: string }).messageType !== "custom";
 		// Pi, or another extension, can have changed the words of either; in doubt it is not the person's.
-		const isOthers = event.prompt !== typed || interjected.includes(event.prompt);
-		if (isPrompt && interjected.length > 0 && isOthers) return false;
+		const isByExtension = event.prompt !== typed || interjected.includes(event.prompt);
+		if (isPrompt && interjected.length > 0 && isByExtension) return false;
 		this.#note({ isFromPerson: false });
 		return isFromPerson && isPrompt;
 	}

@@ -111,7 +111,8 @@ export const DISPOSED = {
 /** The context, if it still works: after `dispose()` in mid-run pi fires one more event whose context only throws. */
 export function orDisposed(ctx: Context): Context {
 	try {
-		ctx.isProjectTrusted();
+		// A pi that is too old has no such method, and is told so.
+		(ctx as Partial<Context>).isProjectTrusted?.();
 		return ctx;
 	} catch {
 		return DISPOSED;

@@ -1,6 +1,10 @@
 /** The memory that all instances and copies of the extension in one process share: pi loads each of them anew. */
 import type { Values } from "../../../settings/places.ts";
 
+/**
+ * Plain data, and each field is written by one file: a copy of another version may have made the object, and would
+ * lack a method of ours.
+ */
 interface Shared {
 	/** By session manager: the guard of each session (lifecycle/guard.ts). */
 	readonly guards: WeakMap<object, unknown>;

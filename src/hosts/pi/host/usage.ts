@@ -1,6 +1,13 @@
 /** Reads the amounts that pi reports after they were spent: one line per meter. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { type AmountId, kindOf, METER_IDS, type PerMeter, type PerRunMeter } from "../../../core/meters.ts";
+import {
+	type AmountId,
+	kindOf,
+	LEDGER_MOST,
+	METER_IDS,
+	type PerMeter,
+	type PerRunMeter,
+} from "../../../core/meters.ts";
 import { type Assistant, type Context, NOT_REQUESTED } from "./api.ts";
 
 type Usage = Assistant["usage"];
@@ -20,9 +27,6 @@ export interface Charge {
 
 /** Time is charged by the clock. */
 type UsageId = Exclude<AmountId, "time">;
-
-/** More than this is charged as this: the ledger takes no larger amount at once, and thousands of them add up exactly. */
-const MOST = 1e12;
 
 const UNPRICED = "has no prices";
 
@@ -51,10 +55,11 @@ function figure(value: unknown): number {
 }
 
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
-export function chargeOf(usage: Reported | null | undefined): Partial<Record<UsageId, number>> | undefined {
+export function chargeOfUsage(usage: Reported | null | undefined): Partial<Record<UsageId, number>> | undefined {
 	let known: Partial<Record<UsageId, number>> | undefined;
 	for (const id of USAGE_IDS) {
-		const amount = Math.round(Math.min(CHARGES[id].amount(usage ?? {}), MOST));
+		// The ledger takes no larger amount at once, and thousands of these add up exactly.
+		const amount = Math.round(Math.min(CHARGES[id].amount(usage ?? {}), LEDGER_MOST));
 		if (amount > 0) known = { ...known, [id]: amount };
 	}
 	return known;
@@ -70,7 +75,7 @@ export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<numb
 	const lost = entries.filter((entry) => entry.type === "custom" && entry.customType === LOST_TURN).length;
 	const spent: Partial<Record<keyof PerRunMeter<number>, number>> = { turns: turns + lost };
 	for (const entry of entries) {
-		for (const [id, amount] of Object.entries(chargeOf(usageOf(entry)) ?? {}) as [UsageId, number][])
+		for (const [id, amount] of Object.entries(chargeOfUsage(usageOf(entry)) ?? {}) as [UsageId, number][])
 			spent[id] = (spent[id] ?? 0) + amount;
 	}
 	const ids = METER_IDS.filter((id) => kindOf(id).scope === "session");

@@ -5,7 +5,7 @@ import { shared } from "../host/process.ts";
 /** The limits of a program that embeds pi outrank those of an installed copy. */
 export type Rank = "installed" | "program";
 
-export interface Guard {
+export interface SessionGuard {
 	readonly rank: Rank;
 	/** The first of the copies that its loader has run. */
 	readonly isFirst: boolean;
@@ -15,13 +15,39 @@ export interface Guard {
 	command(args: string, ctx: Context): Promise<void>;
 }
 
-const guards = shared.guards as WeakMap<object, Guard>;
+/** Whether this copy guards its session. */
+export class Duty {
+	#name: "guard" | "off" | "unable" = "guard";
+	#unableReason = "";
+
+	/** `off`: another copy guards the session. `unable`: the limits cannot be enforced, so every run is aborted. */
+	get name(): "guard" | "off" | "unable" {
+		return this.#name;
+	}
+
+	/** Why it is `unable`. */
+	get unableReason(): string {
+		return this.#unableReason;
+	}
+
+	/** Another copy guards the session from now on. */
+	standAside(): void {
+		this.#name = "off";
+	}
+
+	cannot(unableReason: string): void {
+		this.#name = "unable";
+		this.#unableReason = unableReason;
+	}
+}
+
+const guards = shared.guards as WeakMap<object, SessionGuard>;
 
 const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
 const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
 
 /** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us silently. */
-export function claim(session: object, guard: Guard): string | undefined {
+export function claim(session: object, guard: SessionGuard): string | undefined {
 	const present = guards.get(session);
 	if (present !== undefined && present !== guard) {
 		if (present.rank === "program" && guard.rank === "installed") return "";
@@ -39,17 +65,17 @@ export function release(session: object): void {
 	guards.delete(session);
 }
 
-export function guardOf(session: object): Guard | undefined {
+export function guardOf(session: object): SessionGuard | undefined {
 	return guards.get(session);
 }
 
 const LOADING = "turn-limit:loading";
 
 /**
- * True for the first of our copies that one loader runs; flags of the others would keep pi from starting. Loaders of a
+ * `isFirst` for the first of our copies that one loader runs; flags of the others would keep pi from starting. Loaders of a
  * program can share a bus; a program gives each of them one copy of its own, so these leave one another alone.
  */
-export function isFirstLoaded(
+export function announceLoading(
 	{ events }: Pick<Pi, "events">,
 	rank: Rank,
 ): { readonly isFirst: boolean; loaded(): void } {

@@ -12,22 +12,22 @@ interface Successor {
 }
 
 /** Of an instance that was reloaded, until the next one takes it. `H`: the part of a session that is handed over. */
-export type Legacy<H> = H & {
+export type PendingHandover<H> = H & {
 	/** An installed copy does not take over from a program's. */
 	readonly rank: Rank;
 	/** What still reaches the old instance goes on with the new one. */
 	succeed(successor: Successor): void;
-	/** Waits longer, because a copy is being loaded, and others may keep it from beginning. */
+	/** Waits longer, because a copy is being loaded, and others may keep it from beginning. Version 2.0 calls it by this name. */
 	expectHeir(): void;
 };
 
-const legacies = shared.legacies as Map<string, Legacy<unknown>>;
+const pendingHandovers = shared.legacies as Map<string, PendingHandover<unknown>>;
 
 /** A reloaded instance holds a run for this long if pi loads no successor: the person may have removed the extension. */
 const PATIENCE_MS = 10_000;
 
 /** How long to wait once pi is loading a successor. Bounded, because another extension can delay it until the run ends. */
-const HEIR_PATIENCE_MS = 60_000;
+const SUCCESSOR_PATIENCE_MS = 60_000;
 
 /** After this long without a successor, somebody is told that nothing limits the run. */
 const MISSED_AFTER_MS = 2_000;
@@ -47,7 +47,7 @@ export class Handover<H extends object> {
 	leave(
 		sessionId: string,
 		rank: Rank,
-		heritage: H,
+		handedOver: H,
 		isRunning: boolean,
 		{ done, missed }: { done: () => void; missed: () => void },
 	): void {
@@ -60,7 +60,7 @@ export class Handover<H extends object> {
 				resolve(successor);
 			};
 			const giveUp = (): void => {
-				if (legacies.get(sessionId) === legacy) legacies.delete(sessionId);
+				if (pendingHandovers.get(sessionId) === pending) pendingHandovers.delete(sessionId);
 				succeed(undefined);
 			};
 			let waiting: NodeJS.Timeout | undefined;
@@ -71,10 +71,10 @@ export class Handover<H extends object> {
 			};
 			const expectHeir = (): void => {
 				clearTimeout(missing);
-				wait(HEIR_PATIENCE_MS);
+				wait(SUCCESSOR_PATIENCE_MS);
 			};
-			const legacy: Legacy<H> = { ...heritage, rank, succeed, expectHeir };
-			legacies.set(sessionId, legacy);
+			const pending: PendingHandover<H> = { ...handedOver, rank, succeed, expectHeir };
+			pendingHandovers.set(sessionId, pending);
 			wait(PATIENCE_MS);
 		});
 	}
@@ -90,15 +90,15 @@ export class Handover<H extends object> {
 	}
 
 	/** Takes what the last instance has left of this session. */
-	take(sessionId: string, rank: Rank): Legacy<H> | undefined {
-		const legacy = legacies.get(sessionId) as Legacy<H> | undefined;
-		if (legacy?.rank !== rank) return undefined;
-		legacies.delete(sessionId);
-		return legacy;
+	take(sessionId: string, rank: Rank): PendingHandover<H> | undefined {
+		const pending = pendingHandovers.get(sessionId) as PendingHandover<H> | undefined;
+		if (pending?.rank !== rank) return undefined;
+		pendingHandovers.delete(sessionId);
+		return pending;
 	}
 }
 
 /** An instance is being loaded, for one of the sessions that wait. */
-export function expectHeirs(): void {
-	for (const legacy of legacies.values()) legacy.expectHeir();
+export function expectSuccessors(): void {
+	for (const pending of pendingHandovers.values()) pending.expectHeir();
 }

@@ -1,11 +1,11 @@
 /** Standard output, standard error and the exit code: all that a script reads. */
 import { writeSync } from "node:fs";
-import { isBroken, PREFIX, stoppedByLimit } from "../../../core/outcome.ts";
+import { hasTrip, isBroken, type OutcomeKind, PREFIX } from "../../../core/outcome.ts";
 import { safe } from "../../../core/text.ts";
 import type { Assistant, Context } from "../host/api.ts";
 import { shared } from "../host/process.ts";
 import type { Report } from "./report.ts";
-import type { Role } from "../lifecycle/role.ts";
+import type { Role } from "../lifecycle/root-or-member.ts";
 
 /** A limit stopped a run; the code that another agent CLI uses for its turn limit. */
 const STOPPED = 53;
@@ -15,6 +15,17 @@ const PARTIAL = 54;
 
 /** The breaker failed. */
 const FAILED = 1;
+
+/** By the end of a run that came to a limit: the code of a script; undefined if it is pi's. */
+const CODES: Readonly<Record<OutcomeKind, number | undefined>> = {
+	completed: undefined,
+	wrapped_up: PARTIAL,
+	synthesized: STOPPED,
+	exhausted: STOPPED,
+	declined: STOPPED,
+	interrupted: undefined,
+	failed: STOPPED,
+};
 
 /** `isError`: a command of the script was not carried out, so its exit code is 1. */
 export function log(text: string, isError = false): void {
@@ -70,13 +81,13 @@ export function printReport(report: Report, ctx: Context, role: Role): void {
 		if (isInTranscript && ctx.mode === "print") writeLater(line, ctx.sessionManager);
 		else log(line);
 	}
-	if (outcome.kind === "wrapped_up") exitWith(PARTIAL);
-	else if (stoppedByLimit(outcome)) exitWith(STOPPED);
+	const code = hasTrip(outcome) ? CODES[outcome.kind] : undefined;
+	if (code !== undefined) exitWith(code);
 	// Json mode would exit with 0, whatever happened.
 	if (isBroken(outcome)) process.exitCode = 1;
 }
 
-/** Something is lost that a script has to know of. */
+/** Counts are lost, and a script has to know. */
 export function failAtExit({ mode }: Context): void {
 	if (mode === "print" || mode === "json") exitWith(FAILED);
 }
@@ -86,10 +97,16 @@ function exitWith(code: number): void {
 	const isFirst = shared.exitCode === undefined;
 	shared.exitCode = Math.min(code, shared.exitCode ?? code);
 	if (!isFirst) return;
-	process.once("exit", (pis) => {
-		const isOurs = pis === 0 || (pis === 1 && shared.exitCode === STOPPED);
+	process.once("exit", (hostCode) => {
+		const isOurs = hostCode === 0 || (hostCode === 1 && shared.exitCode === STOPPED);
 		if (isOurs) process.exitCode = shared.exitCode;
 	});
+}
+
+/** Gives whether print mode has shown its answer: before pi tells extensions of the end, it takes its signal handlers away. */
+export function watchPrinting(): () => boolean {
+	const handlers = (["SIGTERM", "SIGHUP"] as const).map((signal) => [signal, process.listeners(signal)] as const);
+	return () => handlers.every(([signal, before]) => before.some((one) => !process.listeners(signal).includes(one)));
 }
 
 /**

@@ -1,29 +1,8 @@
 /** Outcomes that stand in the session: how the last run ended, also after a resume. */
-import { amountIn } from "../../../core/amount.ts";
+import { isObject } from "../../../core/is-object.ts";
 import { kindOf, type Max, METER_IDS, type MeterId, perRunMeter } from "../../../core/meters.ts";
-import { type Outcome, spentText, type Trip } from "../../../core/outcome.ts";
+import { type Outcome, OUTCOME_ENTRY, OUTCOME_KINDS, OUTCOMES, type Trip } from "../../../core/outcome.ts";
 import type { Context } from "../host/api.ts";
-import { OUTCOME_ENTRY } from "./report.ts";
-
-const ENDS: { readonly [K in Outcome["kind"]]: string } = {
-	completed: "finished by itself",
-	wrapped_up: "finished after the wrap-up",
-	synthesized: "stopped with an answer",
-	declined: "stopped by you",
-	exhausted: "stopped without an answer",
-	interrupted: "interrupted",
-	failed: "failed",
-};
-
-/** One line about the end of a run. */
-export function lastRunText(outcome: Outcome): string {
-	const isSilent = outcome.kind === "declined" && !outcome.answered;
-	const how = isSilent ? "stopped, nobody answered" : ENDS[outcome.kind];
-	const { meter, limit } = outcome as Outcome & Partial<Trip>;
-	// The person can ask for the wrap-up without a limit.
-	const where = meter !== undefined && typeof limit === "number" ? ` at the limit of ${amountIn(meter, limit)}` : "";
-	return `Last run: ${how}${where}; spent: ${spentText(outcome, meter)}.`;
-}
 
 /** The outcome of the last run, if the session's newest messages are that run's. */
 export function recalledOutcome({ sessionManager }: Context): Outcome | undefined {
@@ -35,10 +14,9 @@ export function recalledOutcome({ sessionManager }: Context): Outcome | undefine
 }
 
 /** The outcome in an entry, counted as in the core. Trusts nothing, because anybody can write into a session's file. */
-export function readOutcome(data: unknown): Outcome | undefined {
-	if (typeof data !== "object" || data === null) return undefined;
-	const fields = data as Readonly<Record<string, unknown>>;
-	const kind = Object.keys(ENDS).find((known) => known === fields["kind"]);
+export function readOutcome(fields: unknown): Outcome | undefined {
+	if (!isObject(fields)) return undefined;
+	const kind = OUTCOME_KINDS.find((known) => known === fields["kind"]);
 	if (kind === undefined || fields["version"] !== 1) return undefined;
 	// An older version knew fewer meters.
 	const spent = perRunMeter((id) => kindOf(id).unit.read(fields[id]) ?? 0);
@@ -46,7 +24,7 @@ export function readOutcome(data: unknown): Outcome | undefined {
 	const { advised, answered, by } = fields;
 	const known = { ...spent, continuations, advised: advised === true, answered: answered === true, by, kind };
 	const trip = readTrip(fields["meter"], fields["limit"]);
-	if (trip === undefined && ["wrapped_up", "synthesized", "declined", "exhausted"].includes(kind)) return undefined;
+	if (trip === undefined && OUTCOMES[kind].namesLimit === "always") return undefined;
 	return { ...known, ...trip, ...(kind === "failed" ? { message: "" } : {}) } as unknown as Outcome;
 }
 

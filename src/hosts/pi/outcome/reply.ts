@@ -1,16 +1,18 @@
 /** Replies of the model. We change the one that pi makes up after a stop, and a member's partial answer. */
 import { isLastTurn } from "../../../core/gate.ts";
-import { isShared, kindOf, type MeterId } from "../../../core/meters.ts";
+import { OUTCOMES } from "../../../core/outcome.ts";
 import { outcomeBy } from "../../../core/run.ts";
 import type { State } from "../../../core/state.ts";
 import { type Assistant, type Context, finalTextIn, NOT_REQUESTED, withNote } from "../host/api.ts";
+import type { Role } from "../lifecycle/root-or-member.ts";
 import type { Reports } from "./report.ts";
+import { limitNote, partialNote } from "./sentences.ts";
 
 /** The surroundings of a session's replies. */
 export interface ReplyParts {
-	readonly state: () => State;
+	readonly driver: { readonly state: State };
 	readonly reports: Reports;
-	readonly isMember: () => boolean;
+	readonly role: Pick<Role, "isMember">;
 	/** The setting: a member's partial answer says that it is one. */
 	readonly isNoteWanted: () => boolean;
 }
@@ -43,14 +45,14 @@ export class Replies {
 
 	/** The line at the end of a member's answer that may be partial. */
 	get note(): string | undefined {
-		const { state, isMember, isNoteWanted } = this.#parts;
-		const { phase } = state();
-		if (!isMember() || !isNoteWanted() || phase.name === "idle") return undefined;
+		const { driver, role, isNoteWanted } = this.#parts;
+		const { phase } = driver.state;
+		if (!role.isMember || !isNoteWanted() || phase.name === "idle") return undefined;
 		const tripped = phase.name === "finishing" ? phase.trip.meter : phase.run.advised;
 		const stopped = phase.name === "stopped" && "meter" in phase.verdict ? phase.verdict.meter : undefined;
 		const meter = tripped ?? stopped;
 		if (meter === undefined) return undefined;
-		return `[pi-turn-limit: this answer may be partial; the subagent came to ${limitText(meter)}.]`;
+		return partialNote(meter);
 	}
 
 	/**
@@ -58,10 +60,10 @@ export class Replies {
 	 * In a script or a member it repeats the model's last answer, because only the last message is read.
 	 */
 	#refused(message: Assistant, ctx: Context): Assistant | undefined {
-		const { state, reports, isMember } = this.#parts;
-		const { phase } = state();
-		if (phase.name !== "stopped" || phase.verdict.kind === "interrupted") return undefined;
-		if (reports.answer !== undefined && (isMember() || ctx.mode === "print"))
+		const { driver, reports, role } = this.#parts;
+		const { phase } = driver.state;
+		if (phase.name !== "stopped" || OUTCOMES[phase.verdict.kind].endedBy === "abort") return undefined;
+		if (reports.answer !== undefined && (role.isMember || ctx.mode === "print"))
 			return this.#sayAgain(message, reports.answer);
 		const isFirst = phase.run.refusedSinceStop === undefined;
 		return this.#withReason(
@@ -75,14 +77,13 @@ export class Replies {
 	 * it for a success, or not learn of the limit.
 	 */
 	#unanswered(message: Assistant): Assistant | undefined {
-		const { state, reports, isMember } = this.#parts;
-		const { phase } = state();
-		if (!isMember() || phase.name !== "finishing") return undefined;
+		const { driver, reports, role } = this.#parts;
+		const { phase } = driver.state;
+		if (!role.isMember || phase.name !== "finishing") return undefined;
 		if (message.stopReason === "error") {
-			const limit = `the subagent had come to ${limitText(phase.trip.meter)}`;
 			// Pi decides by the provider's text whether it repeats the request.
 			const reason = message.errorMessage ?? "The request failed.";
-			return { ...message, errorMessage: `${reason} [pi-turn-limit: ${limit}.]` };
+			return { ...message, errorMessage: `${reason} ${limitNote(phase.trip.meter)}` };
 		}
 		if (!isLastTurn(phase) || message.content.some(({ type }) => type === "toolCall")) return undefined;
 		if (reports.answer !== undefined) return this.#sayAgain(message, reports.answer);
@@ -92,9 +93,9 @@ export class Replies {
 	/** Readers of a subagent's result know success and failure only, and take an aborted one for a success. */
 	#withReason(message: Assistant, line: string | undefined): Assistant | undefined {
 		if (line === undefined) return undefined;
-		const { reports, isMember } = this.#parts;
+		const { reports, role } = this.#parts;
 		reports.lineShown(line);
-		return { ...message, stopReason: isMember() ? "error" : "aborted", errorMessage: line };
+		return { ...message, stopReason: role.isMember ? "error" : "aborted", errorMessage: line };
 	}
 
 	#sayAgain(message: Assistant, text: string): Assistant {
@@ -103,9 +104,4 @@ export class Replies {
 		delete again.errorMessage;
 		return again;
 	}
-}
-
-function limitText(id: MeterId): string {
-	const { many, title } = kindOf(id);
-	return isShared(id) ? `the ${title.toLowerCase()}` : `its limit of ${many}`;
 }

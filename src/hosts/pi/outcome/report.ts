@@ -1,24 +1,25 @@
 /** Reports the end of a run, once per run: event, entry, notification, callback. */
-import { isShared, kindOf, type MeterId, scopeOf } from "../../../core/meters.ts";
+import type { MeterId } from "../../../core/meters.ts";
 import {
 	brokenText,
 	isBroken,
 	limitActed,
 	line,
 	type Outcome,
-	PREFIX,
+	OUTCOME_ENTRY,
+	OUTCOMES,
 	publish,
 	stoppedByLimit,
-	type Trip,
 } from "../../../core/outcome.ts";
 import type { State } from "../../../core/state.ts";
 import { type Context, DISPOSED, type Pi } from "../host/api.ts";
+import { isDeliberate, memberLine, noticeOf } from "./sentences.ts";
+import type { Role } from "../lifecycle/root-or-member.ts";
+import type { SessionSettings } from "../settings/session-settings.ts";
+import type { Notices } from "../ui/notices.ts";
 
 /** On `pi.events`: every outcome, as an `Outcome`. */
 export const OUTCOME_EVENT = "turn-limit:outcome";
-
-/** In the session: outcomes in which a limit acted, as an `Outcome` with a `version` and whether somebody could be asked. */
-export const OUTCOME_ENTRY = "turn-limit-outcome";
 
 export interface Report {
 	readonly outcome: Outcome;
@@ -37,12 +38,11 @@ export interface Report {
 /** The surroundings of a session's reports. */
 export interface ReportParts {
 	readonly pi: Pick<Pi, "events" | "appendEntry">;
-	/** The place of a meter's limit. */
-	readonly sourceOf: (id: MeterId) => string;
-	readonly isMember: () => boolean;
-	/** The transcript shows the record. */
-	readonly isRecordShown: () => boolean;
-	readonly onReport: (report: Report, ctx: Context) => void;
+	readonly role: Role;
+	readonly settings: Pick<SessionSettings, "sourceOf">;
+	/** Tells whether the transcript shows the record. */
+	readonly notices: Pick<Notices, "showsEntries">;
+	readonly onReport: ((report: Report, ctx: Context, role: Role) => void) | undefined;
 }
 
 /** The facts about a session's runs that their reports need; plain data, because another instance may take them over. */
@@ -120,8 +120,9 @@ export class Reports {
 
 	/** The line about an outcome, with the place of the limit that acted. */
 	lineAbout(outcome: Outcome): string | undefined {
-		const { isMember, sourceOf } = this.#parts;
-		const isAboutMember = isMember() && this.#facts.answer === undefined && stoppedByLimit(outcome);
+		const { role, settings } = this.#parts;
+		const sourceOf = (id: MeterId): string => settings.sourceOf(id);
+		const isAboutMember = role.isMember && this.#facts.answer === undefined && stoppedByLimit(outcome);
 		return isAboutMember ? memberLine(outcome) : line(outcome, sourceOf, this.#facts.answer !== undefined);
 	}
 
@@ -135,7 +136,7 @@ export class Reports {
 	}
 
 	#tell(outcome: Outcome, { phase, attended }: State, ctx: Context): void {
-		const { pi, isRecordShown, onReport } = this.#parts;
+		const { pi, role, notices, onReport } = this.#parts;
 		const { shownLine, isAnswerShown = false } = this.#facts;
 		const isRefused = phase.name === "idle" && (phase.refusedSinceStop ?? 0) > 0;
 		// Runs that are refused after the stop get no line, because the line about the stop holds for them too.
@@ -145,25 +146,18 @@ export class Reports {
 			outcome,
 			line: isRefused ? undefined : this.#facts.lastLine,
 			isInTranscript: shownLine !== undefined,
-			isAnswered: isAnswerShown || outcome.kind === "synthesized" || outcome.kind === "wrapped_up",
+			isAnswered: isAnswerShown || OUTCOMES[outcome.kind].isPartial,
 			// In the terminal the abort has put queued messages back into the editor.
 			wasQueued: this.#facts.wasQueued === true && ctx.mode !== "tui",
 			attended,
 		};
-		if (ctx === DISPOSED) onReport({ ...made, outcome: publish(outcome) }, ctx);
-		else report(pi, made, (told) => onReport(told, ctx), ctx, isRecordShown());
+		if (ctx === DISPOSED) onReport?.({ ...made, outcome: publish(outcome) }, ctx, role);
+		else report(pi, made, (told) => onReport?.(told, ctx, role), ctx, notices.showsEntries);
 	}
 
 	#note(facts: ReportFacts): void {
 		this.#facts = { ...this.#facts, ...facts };
 	}
-}
-
-/** Without a number: subagent extensions take some of them for a provider's failure and start the child again. */
-function memberLine({ meter }: Trip): string {
-	const { many, title } = kindOf(meter);
-	const limit = isShared(meter) ? title.toLowerCase() : `limit of ${many}`;
-	return `${PREFIX} the ${limit} stopped this subagent before it gave an answer.`;
 }
 
 /** One event, at most one record and one notification; a failure of one does not prevent the others. */
@@ -185,8 +179,8 @@ export function report(
 		},
 		() => {
 			if (!ctx.hasUI) return;
-			const isTold = isRecordShown || outcome.kind === "wrapped_up";
-			const notice = isTold ? undefined : noticeOf(outcome, ctx.mode === "rpc" ? BY_USER : undefined);
+			const isTold = isRecordShown || OUTCOMES[outcome.kind].endedBy === "itself";
+			const notice = isTold ? undefined : noticeOf(outcome, ctx.mode === "rpc");
 			const kept = wasQueued ? " Messages that were queued are kept for the next prompt." : "";
 			if (isBroken(outcome)) ctx.ui.notify(brokenText(outcome), "error");
 			else if (notice !== undefined) ctx.ui.notify(notice + kept, isDeliberate(outcome) ? "info" : "error");
@@ -202,38 +196,5 @@ function attempt(step: () => void): unknown[] {
 		return [];
 	} catch (error) {
 		return [error];
-	}
-}
-
-/** True if the run ended as somebody wished, so that nothing is wrong. */
-export function isDeliberate(outcome: Outcome): boolean {
-	const { kind } = outcome;
-	return kind === "synthesized" || kind === "wrapped_up" || (kind === "declined" && outcome.answered);
-}
-
-/** Clients of rpc compare this beginning. */
-const BY_USER = "Agent aborted by user.";
-
-/** For a person, if a limit ended the run: what stopped it and how to go on. `byUser`: the words for a no. */
-export function noticeOf(outcome: Outcome, byUser?: string): string | undefined {
-	if (outcome.kind === "wrapped_up") return "Ended after the wrap-up; the answer may be partial.";
-	if (!stoppedByLimit(outcome)) return undefined;
-	const isOperators = scopeOf(outcome.meter).grantedBy === "operator";
-	return `${stopText(outcome, byUser)} ${isOperators ? "An operator of the budget can raise it." : "Send a message to go on."}`;
-}
-
-function stopText(outcome: Outcome & Trip, byUser: string | undefined): string {
-	const { title } = kindOf(outcome.meter);
-	const reached = `${title} reached`;
-	switch (outcome.kind) {
-		case "declined":
-			if (!outcome.answered) return `${reached}; nobody answered.`;
-			return byUser ? `${byUser} ${reached}.` : `You stopped the run at the ${title.toLowerCase()}.`;
-		case "synthesized":
-			return `${reached}; the model gave its final answer.`;
-		case "failed":
-			return `${reached}; the provider failed in the final pass.`;
-		default:
-			return outcome.turns === 0 ? `${reached}; a run was refused.` : `${reached}; the run ended without an answer.`;
 	}
 }

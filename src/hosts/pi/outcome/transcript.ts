@@ -1,13 +1,14 @@
 /** How our entries look in the transcript, today and after a resume. */
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { OUTCOME_ENTRY } from "../../../core/outcome.ts";
 import { safe } from "../../../core/text.ts";
 import { type Context, GUIDANCE, type Pi } from "../host/api.ts";
-import { loadedKit, loadKit } from "../ui/load-pi-tui.ts";
+import { loadedPiTui, loadPiTui } from "../ui/load-pi-tui.ts";
 import { readOutcome } from "./record.ts";
-import { isDeliberate, noticeOf, OUTCOME_ENTRY } from "./report.ts";
+import { isDeliberate, noticeOf } from "./sentences.ts";
 
-/** Registers how they look; false if pi lacks what shows them. While pi loads us: later is too late for its next redrawing. */
-export function canShowEntries(pi: Pi): boolean {
+/** Registers how our entries look; false if pi lacks what shows them. While pi loads us: later is too late for its next redrawing. */
+export function tryRegisterRenderers(pi: Pi): boolean {
 	try {
 		registerRenderers(pi);
 		return true;
@@ -18,7 +19,7 @@ export function canShowEntries(pi: Pi): boolean {
 
 /** Loads what shows the words of a person, if there are any. A dialog of this process has done so, of an earlier one has not. */
 export async function prepareEntries({ sessionManager }: Context): Promise<void> {
-	if (isGuided(sessionManager.getEntries())) await loadKit().catch(() => undefined);
+	if (isGuided(sessionManager.getEntries())) await loadPiTui().catch(() => undefined);
 }
 
 /** True if the person has said something at a question. */
@@ -36,10 +37,10 @@ function registerRenderers(pi: Pi): void {
 	});
 	// The person has said it, so it looks like everything else that they say.
 	pi.registerMessageRenderer(GUIDANCE, ({ content }, { outputPad }, theme) => {
-		const kit = loadedKit();
-		if (kit === undefined || typeof content !== "string") return undefined;
+		const piTui = loadedPiTui();
+		if (piTui === undefined || typeof content !== "string") return undefined;
 		const text = theme.fg("userMessageText", safe(content));
-		return new kit.Text(text, outputPad, 1, (line) => theme.bg("userMessageBg", line));
+		return new piTui.Text(text, outputPad, 1, (line) => theme.bg("userMessageBg", line));
 	});
 }
 

@@ -4,51 +4,46 @@ import { amount } from "../../../core/amount.ts";
 import { kindOf, METER_IDS, type MeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
 import type { Driver } from "../../../loop/driver.ts";
-import * as loop from "../../../loop/initial-state.ts";
+import { initialState } from "../../../loop/initial-state.ts";
 import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { Policies } from "../../../settings/options.ts";
 import { clip } from "../../../core/text.ts";
-import type { Resolved } from "../../../settings/resolve.ts";
 import { type Assistant, type Context, NAME } from "../host/api.ts";
 import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
-import type { Display } from "../ui/notices.ts";
-import type { Preferences } from "./session-settings.ts";
-
-/** A breaker that has counted nothing yet. Only the command changes the policy of limits that have one of their own. */
-export function initialState(
-	settings: Resolved,
-	policies: Policies | undefined,
-	attended: boolean,
-	isMember = false,
-): State {
-	const own = settings.policy.source === `/${NAME}` ? undefined : policies;
-	return loop.initialState(settings, own, attended, isMember);
-}
+import type { Notices } from "../ui/notices.ts";
+import type { SessionSettings } from "./session-settings.ts";
 
 /** The settings of one session, and the breaker that follows them. */
 export class LimitsInForce {
-	readonly #settings: Preferences;
+	readonly #settings: SessionSettings;
 	readonly #driver: Driver<Context>;
-	readonly #display: Display;
+	readonly #notices: Notices;
 	readonly #policies: Policies | undefined;
 
-	constructor(settings: Preferences, driver: Driver<Context>, display: Display, policies: Policies | undefined) {
+	constructor(settings: SessionSettings, driver: Driver<Context>, notices: Notices, policies: Policies | undefined) {
 		this.#settings = settings;
 		this.#driver = driver;
-		this.#display = display;
+		this.#notices = notices;
 		this.#policies = policies;
 	}
 
 	/** The state of a session that may have spent something before. */
 	resumedState(attended: boolean, isMember: boolean, { sessionManager }: Context): State {
-		const state = initialState(this.#settings.current, this.#policies, attended, isMember);
+		const state = this.#initialState(attended, isMember);
 		return transition(state, { type: "counted", used: spentIn(sessionManager.getEntries()) })[0];
+	}
+
+	/** Only the command changes the policy of limits that have one of their own. */
+	#initialState(attended: boolean, isMember: boolean): State {
+		const settings = this.#settings.current;
+		const policies = settings.policy.source === `/${NAME}` ? undefined : this.#policies;
+		return initialState(settings, policies, attended, isMember);
 	}
 
 	/** By events, so that the core's rules for a change apply. */
 	async apply(ctx: Context): Promise<void> {
 		const driver = this.#driver;
-		const wanted = initialState(this.#settings.current, this.#policies, driver.state.attended);
+		const wanted = this.#initialState(driver.state.attended, driver.state.isMember);
 		for (const meter of METER_IDS) {
 			const { max, policy } = wanted.meters[meter].limit;
 			const now = driver.state.meters[meter].limit;
@@ -74,7 +69,7 @@ export class LimitsInForce {
 		try {
 			return await this.#driver.readShared(ctx, isAsked);
 		} catch (error) {
-			this.#display.warnOnce(`The shared budget cannot be read: ${clip((error as Error).message, 300)}`, ctx);
+			this.#notices.warnOnce(`The shared budget cannot be read: ${clip((error as Error).message, 300)}`, ctx);
 			return undefined;
 		}
 	}
@@ -95,7 +90,7 @@ export class LimitsInForce {
 			const { max } = this.#driver.state.meters[id].limit;
 			const charge = max === "unlimited" ? undefined : charges[kindOf(id).of];
 			const why = charge && whyOf(charge);
-			if (why !== undefined) this.#display.warnOnce(unknownText(id, max, `${clip(model, 60)} ${why}`), ctx);
+			if (why !== undefined) this.#notices.warnOnce(unknownText(id, max, `${clip(model, 60)} ${why}`), ctx);
 		}
 	}
 }

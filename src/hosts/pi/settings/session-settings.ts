@@ -33,8 +33,8 @@ export interface SettingsOptions {
 
 const COMMAND = `/${NAME}`;
 
-export class Preferences {
-	current: Resolved;
+export class SessionSettings {
+	#current: Resolved;
 	readonly #pi: Pick<Pi, "appendEntry">;
 	readonly #surroundings: (ctx: Context) => Surroundings;
 	#around: Surroundings;
@@ -60,7 +60,12 @@ export class Preferences {
 		this.#isEmbedded = rank === "program";
 		this.#surroundings = surroundings;
 		this.#around = { places, problems: [], ...(budget && { budget }) };
-		this.current = this.#resolve().settings;
+		this.#current = this.#resolve().settings;
+	}
+
+	/** The settings in force. */
+	get current(): Resolved {
+		return this.#current;
 	}
 
 	/** Reads every place again; gives the problems. `root`: shared limits of the root, below which a member can only go. */
@@ -80,6 +85,11 @@ export class Preferences {
 		return [...problems.map(sentenceOf), ...this.#announce()];
 	}
 
+	/** Reads the setting whenever it is called. */
+	reader<K extends Key>(key: K): () => Settings[K] {
+		return () => this.current[key].value;
+	}
+
 	/** The fleet's, if there is one. */
 	get budget(): Budget | undefined {
 		const found = this.#around.budget;
@@ -87,7 +97,7 @@ export class Preferences {
 	}
 
 	/** Why nothing may run: the fleet's budget cannot be used or, where nobody can be asked, a limit was not understood. */
-	get whyNot(): string | undefined {
+	get unableReason(): string | undefined {
 		const found = this.#around.budget;
 		const misread = this.#attended ? [] : this.#misread.map(({ what }) => what);
 		return [...misread, ...(found?.kind === "unusable" ? found.why : [])].join(" ") || undefined;
@@ -157,7 +167,7 @@ export class Preferences {
 
 	#settle(): readonly Problem[] {
 		const { settings, problems } = this.#resolve();
-		this.current = { ...lowered(settings, this.#root, COMMAND), ...limitsOf(this.budget) };
+		this.#current = { ...lowered(settings, this.#root, COMMAND), ...limitsOf(this.budget) };
 		return problems;
 	}
 

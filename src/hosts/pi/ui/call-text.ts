@@ -1,3 +1,4 @@
+import { isObject } from "../../../core/is-object.ts";
 import type { Call } from "../../../core/meters.ts";
 import { clip } from "../../../core/text.ts";
 
@@ -24,7 +25,7 @@ export function callText(call: Call, tools: readonly Tool[]): string {
 /** Nothing where the tool or the input cannot be read: a description must not decide whether somebody is asked. */
 function argumentOf({ tool, input }: Call, tools: readonly Tool[]): string {
 	try {
-		const values = (typeof input === "object" && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
+		const values = isObject(input) ? input : {};
 		return (
 			keysOf(tools.find(({ name }) => name === tool)?.parameters)
 				.map((key) => (Object.hasOwn(values, key) ? values[key] : undefined))

@@ -5,11 +5,13 @@ import type { Supplied } from "../../../settings/supplied.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
 
-export class Display {
+const COLOURLESS = { fg: (_colour: unknown, text: string): string => text };
+
+export class Notices {
 	readonly #log: (message: string, isError: boolean) => void;
 	readonly #columns: () => number | undefined;
 	readonly #said = new Set<string>();
-	#line: string | undefined;
+	#shown: readonly Part[] | undefined;
 	#showsEntries = false;
 
 	/** `log` takes messages where there is no UI; `columns` is the width of the terminal. */
@@ -66,14 +68,18 @@ export class Display {
 		if (state.phase.name === "idle") this.#show(idleWidget(state), ctx);
 	}
 
+	/** The rows of the line above the editor in a terminal of that width. */
+	rows(width: number): number {
+		return draw(this.#shown ?? [], COLOURLESS, width).length;
+	}
+
 	get isShowing(): boolean {
-		return this.#line !== undefined;
+		return this.#shown !== undefined;
 	}
 
 	#show(parts: readonly Part[] | undefined, { hasUI, mode, ui }: Context): void {
-		const line = parts && plain(parts);
-		if (!hasUI || line === this.#line) return;
-		this.#line = line;
+		if (!hasUI || (parts && plain(parts)) === (this.#shown && plain(this.#shown))) return;
+		this.#shown = parts;
 		if (parts === undefined) ui.setWidget(NAME, undefined);
 		else if (mode !== "tui") ui.setWidget(NAME, [plain(parts)]);
 		else ui.setWidget(NAME, (_tui, theme) => ({ render: (width) => draw(parts, theme, width), invalidate() {} }));

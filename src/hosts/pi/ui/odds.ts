@@ -7,7 +7,7 @@ import type * as oddsModule from "../../../history/odds-index.ts";
 
 type History = typeof oddsModule;
 
-/** Milliseconds between two tries to make the table, should it not come about. */
+/** Milliseconds between two attempts to make the table. */
 const PATIENCE = 3_600_000;
 
 /** Loaded by the first run with a person. Imported once, because pi's loader gives undefined to a second import under way. */

@@ -5,19 +5,19 @@
 import { Editor } from "./editor.ts";
 import {
 	type Component,
-	type Key,
+	type ListKey,
 	type Keybindings,
 	type List,
 	OPENED,
 	Quiet,
 	press,
 	readKey,
-	type Typed,
+	type TypedAnswers,
 } from "./keys.ts";
-import { loadKit } from "../load-pi-tui.ts";
-import type { Choice, ChoiceId } from "../../../../loop/question.ts";
+import { loadPiTui } from "../load-pi-tui.ts";
+import type { Choice, ChoiceId } from "../../../../loop/choices.ts";
 import type { Dialog, View } from "./view.ts";
-import { type DialogUI, type Handle, OVERLAY, type Screen, Stage } from "./screen.ts";
+import { type DialogUI, type Handle, OVERLAY, type DialogParts, Screen } from "./screen.ts";
 
 export type { Dialog, DialogUI };
 
@@ -29,12 +29,14 @@ export type Result =
 	/** The signal aborted. */
 	| { readonly kind: "withdrawn" };
 
-export interface Options {
+export interface DialogOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** Rings the terminal's bell once, when the dialog opens. Default: true. */
 	readonly ring?: boolean;
 	/** Withdraws it when nobody has pressed a key for so long and no other dialog was open. */
 	readonly seconds?: number | undefined;
+	/** The rows of the widget above the dialog. Default: one. */
+	readonly rowsAbove?: ((width: number) => number) | undefined;
 }
 
 type End = Result | Error;
@@ -44,19 +46,19 @@ const QUIET = 800;
 const TYPED = 500;
 
 /** The keys that write a text. */
-const WRITES: ReadonlySet<Key["type"]> = new Set(["text", "paste", "edit", "back", "up", "down"]);
+const WRITES: ReadonlySet<ListKey["type"]> = new Set(["text", "paste", "edit", "back", "up", "down"]);
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
-export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}): Promise<Result> {
-	const kit = await loadKit();
+export async function choose(ui: DialogUI, dialog: Dialog, options: DialogOptions = {}): Promise<Result> {
+	const piTui = await loadPiTui();
 	if (options.signal?.aborted) return { kind: "withdrawn" };
 	let open: OpenDialog | undefined;
 	const end = await ui.custom<End | undefined>(
 		(tui, _theme, keybindings, settle) => {
-			// For a copy of the kit; pi's own has them already.
-			kit.setKeybindings(keybindings);
-			kit.setKittyProtocolActive(tui.terminal.kittyProtocolActive);
-			return (open = new OpenDialog({ ui, kit, tui, keybindings, settle }, dialog, options));
+			// For a copy of the library; pi's own has them already.
+			piTui.setKeybindings(keybindings);
+			piTui.setKittyProtocolActive(tui.terminal.kittyProtocolActive);
+			return (open = new OpenDialog({ ui, piTui, tui, keybindings, settle }, dialog, options));
 		},
 		{ overlay: true, overlayOptions: OVERLAY, onHandle: (handle) => open?.shown(handle) },
 	);
@@ -68,13 +70,13 @@ export async function choose(ui: DialogUI, dialog: Dialog, options: Options = {}
 
 /** The overlay, which gets the keys. If it fails, the dialog fails, and pi goes on. */
 class OpenDialog implements Component {
-	readonly #screen: Screen<End>;
+	readonly #parts: DialogParts<End>;
 	readonly #dialog: Dialog;
-	readonly #options: Options;
+	readonly #options: DialogOptions;
 	readonly #editor: Editor;
-	readonly #stage: Stage<End>;
+	readonly #screen: Screen<End>;
 	readonly #quiet = new Quiet();
-	readonly #typed: Typed;
+	readonly #typed: TypedAnswers;
 	readonly #withdraw = (): void => this.#close({ kind: "withdrawn" });
 	#list: List = OPENED;
 	/** The choice for which a text is being written in the editor. */
@@ -82,30 +84,35 @@ class OpenDialog implements Component {
 	#left: number | undefined;
 	#ticking: NodeJS.Timeout | undefined;
 	/** Gets the keys in the end, in place of a dialog that has closed meanwhile. */
-	#heir: Component | undefined;
+	#nextFocus: Component | undefined;
 	#hasKeys = false;
 	#isClosed = false;
 
-	constructor(screen: Screen<End>, dialog: Dialog, options: Options) {
-		this.#screen = screen;
+	constructor(parts: DialogParts<End>, dialog: Dialog, options: DialogOptions) {
+		this.#parts = parts;
 		this.#options = options;
-		this.#editor = new Editor(screen.ui, screen.kit, screen.tui);
+		this.#editor = new Editor(parts.ui, parts.piTui, parts.tui);
 		const choices = dialog.choices.filter(({ asks }) => asks === undefined || this.#editor.isThere);
 		this.#dialog = { ...dialog, choices };
 		const words = choices.map(({ typed = [] }) => typed);
 		this.#typed = { words, isAmount: (text) => dialog.size?.(text) !== undefined };
 		this.#list = this.#opened;
-		this.#stage = new Stage(screen, this.#editor, (width) => this.#draw("widget", width));
+		this.#screen = new Screen(
+			parts,
+			this.#editor,
+			(width) => this.#draw("widget", width),
+			options.rowsAbove ?? (() => 1),
+		);
 		options.signal?.addEventListener("abort", this.#withdraw, { once: true });
 	}
 
 	/** pi has given it the keys. */
 	shown(handle: Handle): void {
-		this.#stage.open(handle, this.#dialog.title, this.#options.ring !== false);
+		this.#screen.open(handle, this.#dialog.title, this.#options.ring !== false);
 		if (this.#options.seconds !== undefined) this.#ticking = setInterval(() => this.#guard(() => this.#tick()), 1000);
 	}
 
-	/** Nothing counts yet. Who was writing elsewhere has marked nothing. */
+	/** Nothing counts yet. Nothing is marked for somebody who was writing elsewhere. */
 	get #opened(): List {
 		return this.#editor.overlay ? { ...OPENED, row: undefined } : OPENED;
 	}
@@ -131,10 +138,10 @@ class OpenDialog implements Component {
 	handleInput(data: string): void {
 		this.#guard(() => {
 			this.#left = this.#options.seconds;
-			if (!this.#editor.overlay && this.#stage.scroll(data)) return;
-			const key = readKey(this.#screen.kit, this.#screen.keybindings, data);
+			if (!this.#editor.overlay && this.#screen.scroll(data)) return;
+			const key = readKey(this.#parts.piTui, this.#parts.keybindings, data);
 			const isNo = this.#is(data, "tui.input.copy") || this.#is(data, "tui.select.cancel");
-			// Who works in another overlay goes on there until the keys have been quiet for a moment; Escape may be for that.
+			// Somebody who works in another overlay goes on there until the keys have been quiet for a moment; Escape may be meant for it.
 			if (this.#editor.overlay && (!this.#list.counts || (key?.type === "enter" && this.#list.row === undefined)))
 				this.#passOn(data);
 			else if (this.#entry) this.#write(key, data, this.#entry);
@@ -149,7 +156,7 @@ class OpenDialog implements Component {
 		this.#wait();
 	}
 
-	#press(key: Key | undefined, data = ""): void {
+	#press(key: ListKey | undefined, data = ""): void {
 		if (!key) return;
 		const { list, spill = "", pass, take, amount = "" } = press(this.#list, key, this.#typed, this.#editor.hasText);
 		this.#list = list;
@@ -159,7 +166,7 @@ class OpenDialog implements Component {
 		const choice = take === undefined ? undefined : this.#dialog.choices[take];
 		if (choice?.asks !== undefined) this.#entry = choice;
 		else if (choice) this.#close({ kind: "picked", id: choice.id, ...this.#bought(amount) });
-		this.#screen.tui.requestRender();
+		this.#parts.tui.requestRender();
 	}
 
 	#bought(amount: string): { readonly grant?: number } {
@@ -168,7 +175,7 @@ class OpenDialog implements Component {
 	}
 
 	/** A key for the text, which is written in the editor and stays there if it is not sent. */
-	#write(key: Key | undefined, data: string, { id }: Choice): void {
+	#write(key: ListKey | undefined, data: string, { id }: Choice): void {
 		if (this.#is(data, "tui.input.copy")) return this.#close({ kind: "dismissed" });
 		if (this.#is(data, "tui.select.cancel")) this.#entry = undefined;
 		else if (key?.type === "enter" && this.#editor.text.trim() !== "")
@@ -182,11 +189,11 @@ class OpenDialog implements Component {
 		if (!this.#hasKeys) return;
 		this.#left = (this.#left ?? 0) - 1;
 		if (this.#left <= 0) this.#withdraw();
-		else this.#screen.tui.requestRender();
+		else this.#parts.tui.requestRender();
 	}
 
 	#is(data: string, binding: Parameters<Keybindings["matches"]>[1]): boolean {
-		return this.#screen.keybindings.matches(data, binding);
+		return this.#parts.keybindings.matches(data, binding);
 	}
 
 	/** Until the next pause. */
@@ -206,16 +213,16 @@ class OpenDialog implements Component {
 
 	/** pi gives the keys to the editor when a dialog closes that was open before this one. */
 	#reclaim(): void {
-		if (!this.#isClosed) this.#stage.restore(this);
+		if (!this.#isClosed) this.#screen.restore(this);
 		const editor = this.#editor.find();
 		if (this.#hasKeys || this.#isClosed || !editor) return;
-		this.#heir = editor;
-		this.#stage.focus();
+		this.#nextFocus = editor;
+		this.#screen.focus();
 	}
 
 	#draw(place: "widget" | "overlay", width: number): string[] {
 		if (this.#isClosed) return [];
-		return this.#guard(() => this.#stage.lines(place, this.#view(), width)) ?? [];
+		return this.#guard(() => this.#screen.lines(place, this.#view(), width)) ?? [];
 	}
 
 	#view(): View {
@@ -245,6 +252,6 @@ class OpenDialog implements Component {
 		this.#quiet.cancel();
 		clearInterval(this.#ticking);
 		this.#options.signal?.removeEventListener("abort", this.#withdraw);
-		this.#stage.close(end, this.#hasKeys ? this.#heir : undefined);
+		this.#screen.close(end, this.#hasKeys ? this.#nextFocus : undefined);
 	}
 }

@@ -1,11 +1,11 @@
 /** What has the keys behind a dialog, pi's editor or another extension's overlay: it gets those that are not for the dialog. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import { type Component, type Kit, readText, type Tui } from "./keys.ts";
+import { type Component, type PiTui, readKeyText, type Tui } from "./keys.ts";
 
 export type EditorUI = Pick<ExtensionUIContext, "getEditorText" | "setEditorText" | "pasteToEditor">;
 
 /** Pi's screen; what is not in its types may not be there. */
-type Screen = Tui & {
+type LooseTui = Tui & {
 	getFocusedComponent?: () => Component | null;
 	isOverlayFocused?: () => boolean;
 	overlayStack?: readonly { readonly component: Component }[];
@@ -13,20 +13,20 @@ type Screen = Tui & {
 
 /** The overlays of pi's screen, the topmost last; undefined where pi does not tell. */
 export function overlaysOf(tui: Tui): readonly Component[] | undefined {
-	return (tui as Screen).overlayStack?.map(({ component }) => component);
+	return (tui as LooseTui).overlayStack?.map(({ component }) => component);
 }
 
 export class Editor {
 	readonly #ui: EditorUI;
-	readonly #kit: Kit;
-	readonly #tui: Screen;
+	readonly #piTui: PiTui;
+	readonly #tui: LooseTui;
 	#component: Component | undefined;
 	/** Another extension's overlay that had the keys. */
 	readonly #overlay: Component | undefined;
 
-	constructor(ui: EditorUI, kit: Kit, tui: Tui) {
+	constructor(ui: EditorUI, piTui: PiTui, tui: Tui) {
 		this.#ui = ui;
-		this.#kit = kit;
+		this.#piTui = piTui;
 		this.#tui = tui;
 		if (this.#tui.isOverlayFocused?.()) this.#overlay = this.#focus ?? undefined;
 		this.find();
@@ -55,7 +55,7 @@ export class Editor {
 		return overlaysOf(this.#tui)?.includes(this.#overlay) === false ? undefined : this.#overlay;
 	}
 
-	/** Letters go on to where they went. Nobody knows whether something is written in an overlay. */
+	/** True if letters belong to a text. We cannot know whether an overlay holds one, so it counts as such. */
 	get hasText(): boolean {
 		return this.overlay !== undefined || this.text !== "";
 	}
@@ -80,6 +80,6 @@ export class Editor {
 	type(data: string): void {
 		const component = this.overlay ?? this.#component;
 		if (component?.handleInput) return component.handleInput(data);
-		this.#ui.pasteToEditor(readText(this.#kit, data) ?? data.replace(/\x1b\[20[01]~/g, ""));
+		this.#ui.pasteToEditor(readKeyText(this.#piTui, data) ?? data.replace(/\x1b\[20[01]~/g, ""));
 	}
 }

@@ -1,8 +1,8 @@
 /** Keys at an open dialog, and what they do to its list. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
-import type * as kit from "../pi-tui.ts";
+import type * as piTui from "../pi-tui.ts";
 
-export type Kit = typeof kit;
+export type PiTui = typeof piTui;
 
 export type Tui = Parameters<Parameters<ExtensionUIContext["custom"]>[0]>[0];
 
@@ -22,12 +22,12 @@ export interface List {
 }
 
 /** A key, by what it means to the list; `pause` means that no key came for a moment. */
-export type Key =
+export type ListKey =
 	| { readonly type: "text"; readonly text: string }
 	| { readonly type: "paste" | "edit" | "back" | "up" | "down" | "enter" | "other" | "pause" };
 
 /** The actions of the dialog after a key, in the order of these fields. */
-export interface Step {
+export interface KeyEffect {
 	readonly list: List;
 	/** Letters that are text after all, before the key. */
 	readonly spill?: string;
@@ -40,7 +40,7 @@ export interface Step {
 }
 
 /** What can be typed at a list. */
-export interface Typed {
+export interface TypedAnswers {
 	/** The words for each row, in lower case. */
 	readonly words: readonly (readonly string[])[];
 	/** True for an amount, which is an answer of the first row. */
@@ -54,7 +54,7 @@ export const OPENED: List = { counts: false, row: 0, held: "" };
 const AMOUNT = /^\+?\$?(\d[\d.kmhs]*)?$/i;
 
 /** `hasText` tells whether text is being written, to which letters belong. */
-export function press(list: List, key: Key, { words, isAmount }: Typed, hasText: boolean): Step {
+export function press(list: List, key: ListKey, { words, isAmount }: TypedAnswers, hasText: boolean): KeyEffect {
 	const { counts, row, held } = list;
 	switch (key.type) {
 		case "text":
@@ -96,18 +96,18 @@ export function press(list: List, key: Key, { words, isAmount }: Typed, hasText:
 		return found < 0 ? undefined : found;
 	}
 
-	function answered(): Step {
+	function answered(): KeyEffect {
 		const take = rowOf(held);
 		const rest = { ...list, held: "" };
 		if (take === undefined) return { list: { ...rest, counts: false, row: undefined }, spill: held };
 		return isAmount(held) ? { list: rest, take, amount: held } : { list: rest, take };
 	}
 
-	function edit(): Step {
+	function edit(): KeyEffect {
 		return hasText ? pass() : { list };
 	}
 
-	function pass(): Step {
+	function pass(): KeyEffect {
 		const next: List = { counts: false, row: undefined, held: "" };
 		return held ? { list: next, spill: held, pass: true } : { list: next, pass: true };
 	}
@@ -136,24 +136,24 @@ const EDITING = [
 ] as const;
 
 /** Reads terminal input as a key of the list; undefined for a report of the terminal, which is no key. */
-export function readKey(kit: Kit, keybindings: Keybindings, data: string): Key | undefined {
+export function readKey(piTui: PiTui, keybindings: Keybindings, data: string): ListKey | undefined {
 	const is = (...bindings: Parameters<Keybindings["matches"]>[1][]): boolean =>
 		bindings.some((binding) => keybindings.matches(data, binding));
 	if (data.includes("\x1b[200~")) return { type: "paste" };
-	const text = readText(kit, data);
+	const text = readKeyText(piTui, data);
 	if (text) return { type: "text", text };
 	if (is("tui.select.up")) return { type: "up" };
 	if (is("tui.select.down")) return { type: "down" };
 	if (is("tui.select.confirm", "tui.input.submit")) return { type: "enter" };
 	if (is("tui.editor.deleteCharBackward")) return { type: "back" };
 	if (is(...EDITING)) return { type: "edit" };
-	return kit.parseKey(data) === undefined ? undefined : { type: "other" };
+	return piTui.parseKey(data) === undefined ? undefined : { type: "other" };
 }
 
 /** The letter that the key types, if it types one. */
-export function readText(kit: Kit, data: string): string | undefined {
+export function readKeyText(piTui: PiTui, data: string): string | undefined {
 	if (!/[\0-\x1f\x7f]/.test(data)) return data;
-	return kit.decodeKittyPrintable(data) ?? /^shift\+(.)$/u.exec(kit.parseKey(data) ?? "")?.[1];
+	return piTui.decodeKittyPrintable(data) ?? /^shift\+(.)$/u.exec(piTui.parseKey(data) ?? "")?.[1];
 }
 
 /** Something to do once no key has come for a while. */

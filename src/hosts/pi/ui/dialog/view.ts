@@ -1,11 +1,15 @@
 /** The content and the look of a dialog: lines for a width and a height. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { SECONDS } from "../../../../core/unit.ts";
-import type { Choice, Question } from "../../../../loop/question.ts";
-import type { Kit, List } from "./keys.ts";
+import type { Choice } from "../../../../loop/choices.ts";
+import type { Question } from "../../../../loop/question.ts";
+import type { PiTui, List } from "./keys.ts";
 
 /** The question as a list of choices. */
-export type Dialog = Pick<Question, "title" | "lines" | "activity" | "choices" | "escape" | "expires" | "size">;
+export type Dialog = Pick<
+	Question,
+	"title" | "lines" | "activity" | "choices" | "escape" | "escapeShort" | "expires" | "size"
+>;
 
 type Theme = Pick<ExtensionUIContext["theme"], "fg" | "bold">;
 
@@ -25,36 +29,35 @@ export interface View {
 	readonly left?: number | undefined;
 }
 
-/** The rows that a dialog needs at least: the title, and every choice or the line that asks. */
+/** The rows that a dialog needs at least: the title, every choice or the line that asks, and what the keys do. */
 export function leastRows({ dialog, asks }: View): number {
-	return 1 + (asks === undefined ? dialog.choices.length : 1);
+	return 2 + (asks === undefined ? dialog.choices.length : 1);
 }
 
 /** At most `room` lines, of at most `width` columns. Leaves out first what helps least. */
-export function panel(kit: Kit, theme: Theme, view: View, width: number, room: number): string[] {
+export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: number, room: number): string[] {
 	const { dialog, asks } = view;
 	const inner = Math.max(1, width - 2);
 	const line = (text: string, end = ""): string =>
-		` ${kit.truncateToWidth(text, Math.max(1, inner - end.length), "…")}${end.length < inner ? end : ""}`;
+		` ${piTui.truncateToWidth(text, Math.max(1, inner - end.length), "…")}${end.length < inner ? end : ""}`;
 	const wrap = (text: string): string[] =>
-		clean(kit, text).flatMap((part) => kit.wrapTextWithAnsi(part, inner).map((wrapped) => ` ${wrapped}`));
-	const cut = (text: string): string => line(clean(kit, text).join(" "));
-	const title = clean(kit, dialog.title).join(" ");
+		clean(piTui, text).flatMap((part) => piTui.wrapTextWithAnsi(part, inner).map((wrapped) => ` ${wrapped}`));
+	const cut = (text: string): string => line(clean(piTui, text).join(" "));
+	const title = clean(piTui, dialog.title).join(" ");
 	if (!view.hasKeys) return [line(theme.fg("dim", title))];
 
 	const answers =
 		asks === undefined ? dialog.choices.map((choice, row) => entry(theme, view, choice, row, line)) : [line(asks)];
 	const [spent, others] = [dialog.lines.slice(0, 2), dialog.lines.slice(2)];
-	const body = [...spent.flatMap(wrap), ...dialog.activity.map(cut), ...others.flatMap(wrap)];
+	const body = [...spent.map(wrap), ...dialog.activity.map((text) => [cut(text)]), ...others.map(wrap)];
 	const head = line(theme.bold(theme.fg("accent", title)));
 	let spare = room - 1 - answers.length;
 	if (spare < 0) return [head, ...around(answers, view.list.row ?? 0, room - 1)];
 	const dim = (text: string): string => theme.fg("dim", text);
 	const hint = wrap(hintOf(view, false)).map(dim);
 	const shownHint = hint.length < spare ? take(hint) : take([dim(line(hintOf(view, true)))]);
-	const shownBody = take(
-		body.length <= spare || spare < 2 ? body.slice(0, spare) : [...body.slice(0, spare - 1), " …"],
-	);
+	while (body.length > 1 && body.flat().length > spare) body.pop();
+	const shownBody = take(body.flat().slice(0, spare));
 	const border = take([theme.fg("border", "─".repeat(width))]);
 	const gap = take([""]);
 	return [...border, head, ...shownBody, ...gap, ...answers, ...(shownHint.length > 0 ? take([""]) : []), ...shownHint];
@@ -87,13 +90,16 @@ function entry(
 function hintOf(view: View, isShort: boolean): string {
 	const { dialog, asks, left } = view;
 	if (asks !== undefined) return "Write it in the editor. Enter sends it. Escape goes back.";
-	const expires = left === undefined ? "" : `${dialog.expires ?? ""} ${SECONDS.show(left * 1000)}.`;
+	const time = left === undefined ? "" : `${SECONDS.show(left * 1000)}.`;
+	if (isShort) return [keysOf(view, isShort), dialog.escapeShort ?? "", time].join(" ").trim();
+	const expires = time && `${dialog.expires ?? ""} ${time}`;
 	return [keysOf(view, isShort), dialog.escape ?? "", expires].join(" ").trim();
 }
 
 function keysOf({ dialog, list, hasText, hasOverlay }: View, isShort: boolean): string {
 	if (!list.counts) return list.row === undefined ? "Pause typing to answer." : "One moment…";
-	if (list.held) return "Enter answers at once.";
+	// An amount waits for Enter.
+	if (list.held) return dialog.size?.(list.held) ? `${list.held}: Enter takes it.` : "Enter answers at once.";
 	if (hasOverlay) return isShort ? "↑↓ Enter." : "↑↓ and Enter. Other keys go where they went before.";
 	const letters = dialog.choices.flatMap(({ typed }) => typed?.[0] ?? []).join("/");
 	if (hasText || letters === "") return isShort ? "↑↓ Enter." : "↑↓ and Enter. Letters go to the editor.";
@@ -102,8 +108,8 @@ function keysOf({ dialog, list, hasText, hasOverlay }: View, isShort: boolean): 
 }
 
 /** Text from outside must not move the cursor, change colours or reverse the reading direction. */
-function clean(kit: Kit, text: string): string[] {
-	const lines = kit.stripTerminalSequences(text).split(/\r\n|\r|\n/);
+function clean(piTui: PiTui, text: string): string[] {
+	const lines = piTui.stripTerminalSequences(text).split(/\r\n|\r|\n/);
 	return lines.map((part) => part.replace(/\t/g, " ").replace(/[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, ""));
 }
 

@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
 import installed from "../../src/hosts/pi/extension.ts";
@@ -179,6 +180,16 @@ describe("a session that was disposed of", () => {
 	});
 });
 
+test("a run that begins while pi ends a session sends nothing once the session is disposed of", async (t) => {
+	const pi = await inside(t, { ...endlessly, extensions: [programs({ turns: 2 }).limit] });
+	const isSent = (): Promise<boolean> =>
+		Promise.race([pi.session.extensionRunner.emitContext([]).then(() => true), setImmediate(false)]);
+	await pi.quit();
+	assert.equal(await isSent(), true);
+	pi.session.dispose();
+	assert.equal(await isSent(), false);
+});
+
 describe("a subagent", () => {
 	/** The variable by which a pi names itself to its children, as this process's parent would set it. */
 	function parent({ pid = process.ppid, start = startOf(process.ppid), run = "1" } = {}): Record<string, string> {
@@ -189,7 +200,7 @@ describe("a subagent", () => {
 		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? "";
 	}
 
-	const memberLine = "pi-turn-limit: the limit of turns stopped this subagent before it gave an answer.";
+	const memberLine = "pi-turn-limit: the turn limit stopped this subagent before it gave an answer.";
 
 	async function child(t: TestContext, variable: Record<string, string>, options: InsideOptions = {}) {
 		const followed = new Followed(t);
@@ -273,7 +284,7 @@ describe("a subagent", () => {
 	});
 
 	const wrappingUp = { model: [noop, text("My report.")], env: { PI_TURN_LIMIT_GRACE: "1", PI_MAX_TURNS: "2" } };
-	const note = "[pi-turn-limit: this answer may be partial; the subagent came to its limit of turns.]";
+	const note = "[pi-turn-limit: this answer may be partial; the subagent reached its turn limit.]";
 
 	test("whose answer may be partial says so at its end, and exits like one that has answered", async (t) => {
 		const { pi, followed } = await child(t, parent(), wrappingUp);
@@ -331,7 +342,7 @@ describe("a subagent", () => {
 				if (left-- > 0) pi.sendUserMessage("go on", { deliverAs: "followUp" });
 			});
 		};
-		const went = "[pi-turn-limit: the subagent had come to its limit of turns.]";
+		const went = "[pi-turn-limit: the subagent had reached its turn limit.]";
 
 		for (const [what, model, stops, expected] of [
 			["gives no answer", [noop, text(""), thinks("Hm.")], ["toolUse", "stop", "error"], memberLine],

@@ -140,6 +140,24 @@ test("over another extension's overlay it leaves that every key until they have 
 	await tui.shows(editor("x"));
 });
 
+for (const place of ["before", "after"] as const) {
+	test(`another extension's overlay that opens over it keeps every key until it closes (loaded ${place} us)`, async (t) => {
+		const { pi, tui } = await ready(t, { [place]: [rivals] });
+		tui.type(cues.openShell);
+		await tui.shows("shell> .");
+		tui.type("y");
+		await tui.shows("shell> y.");
+		tui.type("\r");
+		await tui.shows("shell> y [enter].");
+		tui.press("escape");
+		await tui.lacks("shell>");
+		await tui.shows("→ Continue");
+		assert.equal(pi.model.requests.length, 1);
+		tui.press("escape");
+		await stopped(tui);
+	});
+}
+
 test("an Escape that closes another extension's overlay is no answer, and the question is then the only one", async (t) => {
 	const openShell = async (terminal: Terminal): Promise<void> => {
 		terminal.type(cues.openShell);

@@ -1,8 +1,9 @@
 /** A ledger in memory: for agents of one process, and as the measure of the engines that write. */
-import { Books, type Count, type Rows, type Store } from "./books.ts";
-import type { Period } from "./calendar.ts";
-import { WEEK } from "./checks.ts";
-import { type Amounts, type Ledger, LedgerError } from "./port.ts";
+import { Books, type Count, type Rows, type Store } from "../books.ts";
+import type { Period } from "../../core/scopes.ts";
+import { WEEK } from "../checks.ts";
+import { LedgerError } from "../faults.ts";
+import type { Amounts, Ledger } from "../port.ts";
 
 /** Makes a ledger, and gives a function that opens it. `remembered`: how long it knows settled ids; `longest`: how long a lease may be, in milliseconds. */
 export function memory(now: () => number = Date.now, remembered = WEEK, longest = WEEK): () => Ledger {

@@ -13,9 +13,10 @@
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { isObject } from "../../../settings/places.ts";
-import { announcement, inherits, isOwn } from "../../../loop/tree/inheritance.ts";
+import { isObject } from "../../../core/is-object.ts";
+import { inherits, isOwn } from "../../../loop/tree/inheritance.ts";
 import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/tree/tree-variable.ts";
+import type { Context } from "../host/api.ts";
 import { shared } from "../host/process.ts";
 
 export interface Role {
@@ -27,15 +28,67 @@ export interface Role {
 	readonly tree?: Tree | undefined;
 }
 
-/** To be called when pi loads us. Gives, at the first event of the session, whether pi itself has started it. */
-export function watchStart(): (reason: string | undefined) => boolean {
+/** The role of one session: that of a root until its first event decides it. To be made when pi loads us. */
+export class SessionRole implements Role {
+	readonly #given: (() => Role | undefined) | undefined;
+	readonly #isStartedByPi = watchStart();
+	#role: Role = { isMember: false, ownsProcess: false };
+	#hasEnded = false;
+
+	/** `given`: the role, where pi's process does not tell it. */
+	constructor(given?: () => Role | undefined) {
+		this.#given = given;
+	}
+
+	get isMember(): boolean {
+		return this.#role.isMember;
+	}
+
+	get ownsProcess(): boolean {
+		return this.#role.ownsProcess;
+	}
+
+	get tree(): Tree | undefined {
+		return this.#role.tree;
+	}
+
+	/** At the first event; `reason`: that of `session_start`, if it is the first. */
+	async decide({ sessionManager, mode }: Context, reason: string | undefined): Promise<void> {
+		this.#role = this.#given?.() ?? (await roleOf(sessionManager, this.#isStartedByPi(reason), mode));
+	}
+
+	/** Somebody can be asked. A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
+	isAttended({ hasUI, mode }: Context): boolean {
+		return hasUI && !this.#hasEnded && (!this.isMember || mode === "tui");
+	}
+
+	/** Does this only while the process is the session's own. */
+	asOwner<A extends readonly unknown[]>(act: ((...args: A) => void) | undefined): (...args: A) => void {
+		return (...args) => {
+			if (this.ownsProcess) act?.(...args);
+		};
+	}
+
+	/** The session ends; the next one in this process owns it. */
+	end({ sessionManager }: Context): void {
+		this.#hasEnded = true;
+		if (shared.owner === sessionManager) shared.owner = undefined;
+	}
+
+	get hasEnded(): boolean {
+		return this.#hasEnded;
+	}
+}
+
+/** Gives, at the first event of the session, whether pi itself has started it. */
+function watchStart(): (reason: string | undefined) => boolean {
 	shared.isPi ??= isPi();
 	const theme = currentTheme();
 	return (reason = "startup") => reason !== "startup" || currentTheme() !== theme;
 }
 
-/** The role of a session at its first event. In a program that embeds pi every session is a root. */
-export async function roleOf(session: object, isStartedByPi: boolean, mode: string): Promise<Role> {
+/** In a program that embeds pi every session is a root. */
+async function roleOf(session: object, isStartedByPi: boolean, mode: string): Promise<Role> {
 	if (!shared.isPi) return { isMember: false, ownsProcess: false };
 	if (isStartedByPi) shared.owner ??= session;
 	const ownsProcess = shared.owner === session;
@@ -44,16 +97,6 @@ export async function roleOf(session: object, isStartedByPi: boolean, mode: stri
 	const isFromHere = !ownsProcess && announced !== undefined && isOwn(announced);
 	const isInherited = isFromHere || (await inherits(announced, mode === "print" || mode === "json"));
 	return { isMember: !ownsProcess || isInherited, ownsProcess, tree: isInherited ? announced?.tree : undefined };
-}
-
-/** Names this process to every process that it starts, with the tree that it has inherited or else its own. */
-export function announce({ ownsProcess, tree: inherited }: Role, run: number, own?: Tree): void {
-	if (ownsProcess) process.env[TREE_VARIABLE] = announcement(run, inherited ?? own);
-}
-
-/** The session ends; the next one in this process owns it. */
-export function leaveProcess(session: object): void {
-	if (shared.owner === session) shared.owner = undefined;
 }
 
 const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");

@@ -1,0 +1,25 @@
+import type { OpenQuestion, Reply } from "./port.ts";
+
+const NONE: Reply = { answer: "none" };
+
+/**
+ * Opens a question. There is no answer if `ask` fails, if `signal` aborts, or if the question is taken away; then `closed`
+ * aborts. `closeAfter` takes it away after so many milliseconds.
+ */
+export function openQuestion(
+	signal: AbortSignal | undefined,
+	ask: (closed: AbortSignal, closeAfter: (ms: number) => void) => Promise<Reply>,
+): OpenQuestion {
+	const closing = new AbortController();
+	const close = (): void => closing.abort();
+	const closed = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+	let timer: NodeJS.Timeout | undefined;
+	const closeAfter = (ms: number): void => void (timer = setTimeout(close, ms));
+	const reply = new Promise<Reply>((resolve) => {
+		// Once, because Node keeps a combined signal that has a listener for good, also after it has fired.
+		closed.addEventListener("abort", () => resolve(NONE), { once: true });
+		if (closed.aborted) return resolve(NONE);
+		ask(closed, closeAfter).then(resolve, () => resolve(NONE));
+	}).finally(() => clearTimeout(timer));
+	return { reply, close };
+}
