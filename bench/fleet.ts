@@ -1,7 +1,8 @@
 /** Measures a fleet on a real PostgreSQL: many agents on one account, and what each fault costs. */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { type Ledger, LedgerError } from "../src/ledger/port.ts";
+import { LedgerError } from "../src/ledger/faults.ts";
+import type { Ledger } from "../src/ledger/port.ts";
 import { openPostgres } from "../src/ledger/postgres/ledger.ts";
 import { database, type Database } from "../test/fleet/database.ts";
 import { Proxy } from "../test/fleet/proxy.ts";

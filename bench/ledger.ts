@@ -1,5 +1,5 @@
 /** Measures a shared count beside one in memory. */
-import { memory } from "../src/ledger/memory.ts";
+import { memory } from "../src/ledger/memory/ledger.ts";
 import type { Account } from "../src/ledger/port.ts";
 import { measure } from "../test/ledger/agent.ts";
 import { agents } from "../test/ledger/agents.ts";

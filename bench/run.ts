@@ -19,6 +19,7 @@ import { footprint } from "./footprint.ts";
 import { history } from "./history.ts";
 import { holding } from "./holding.ts";
 import { ledger } from "./ledger.ts";
+import { loops } from "./loops.ts";
 import { isShort, scoped } from "./scope.ts";
 import { startup } from "./startup.ts";
 import { turns } from "./turns.ts";
@@ -27,6 +28,7 @@ const parts: Record<string, (t: Scope) => Promise<Part | string>> = {
 	holding,
 	startup,
 	turns,
+	loops,
 	ledger,
 	fleet,
 	history,

@@ -5,7 +5,7 @@ import { format } from "prettier";
 import ts from "typescript";
 
 const root = resolve(import.meta.dirname, "..");
-const WIDTH = 100;
+const WIDTH = 92;
 
 /** The entries of the package on each page. `pi-turn-limit/core` is left to its declarations. */
 const PAGES = {

@@ -1,8 +1,8 @@
 /**
  * `npm run pictures`: makes docs/*.svg from the real thing: a real pi in a terminal, with a scripted model.
- * `npm run pictures demo no` makes only those.
+ * `npm run pictures demo no` makes only those. With the question comes `.github/gallery.png`, the same for pi's gallery.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import xterm from "@xterm/headless";
@@ -10,6 +10,7 @@ import { held, host, type Host, type HostOptions, type Reply, type Request } fro
 import type { Terminal, TerminalOptions } from "../test/harness/index.ts";
 import { personsSessions } from "../test/history/person.ts";
 import { files, PROMPT, report, work } from "./flaky.ts";
+import { png } from "./png.ts";
 import { type Frame, lastRows, screen, svg } from "./svg.ts";
 
 const SIZE = { cols: 80, rows: 24 };
@@ -68,11 +69,12 @@ async function painted(terminal: Terminal): Promise<void> {
 	await terminal.shows(/scripted$/);
 }
 
-async function still(name: string, title: string, terminal: Terminal, rows: number, pi: Host): Promise<void> {
+/** `from`: how many of the last rows it shows, or the words that its first row has. */
+async function still(name: string, title: string, terminal: Terminal, from: number | string, pi: Host): Promise<void> {
 	await painted(terminal);
 	const sessions = `${join(pi.agentDir, "sessions")}.`;
 	const instead = { [pi.cwd]: "~/project", [sessions]: "~/.pi/agent/sessions." };
-	save(name, svg(title, SIZE.cols, [lastRows(terminal.buffer, rows, { cols: SIZE.cols, instead })]));
+	save(name, svg(title, SIZE.cols, [lastRows(terminal.buffer, from, { cols: SIZE.cols, instead })]));
 }
 
 async function widget(): Promise<void> {
@@ -86,7 +88,10 @@ async function widget(): Promise<void> {
 async function questionAndYes(): Promise<void> {
 	const { pi } = await task({ holds: [LIMIT + 1] });
 	const terminal = await asked(pi);
-	await still("question", "At the limit pi asks whether to continue", terminal, SIZE.rows, pi);
+	await still("question", "At the limit pi asks whether to continue", terminal, `Turns: ${LIMIT}/${LIMIT}`, pi);
+	const pixels = await png(readFileSync(join(docs, "question.svg"), "utf8"));
+	writeFileSync(join(docs, "../.github/gallery.png"), pixels);
+	console.log(`.github/gallery.png: ${Math.ceil(pixels.length / 1000)} kB`);
 	terminal.press("enter");
 	await terminal.shows(`Turns: 1/${LIMIT}`);
 	await terminal.shows(work[LIMIT]?.text ?? "");
@@ -109,7 +114,7 @@ async function tell(): Promise<void> {
 	await terminal.shows("What should it know?");
 	terminal.type("Do not sleep. Wait until the queue is idle.");
 	await terminal.shows("is idle.");
-	await still("tell", "A yes can tell the model something", terminal, SIZE.rows, pi);
+	await still("tell", "A yes can tell the model something", terminal, `Turns: ${LIMIT}/${LIMIT}`, pi);
 }
 
 async function wrappedUp(): Promise<void> {
@@ -158,7 +163,7 @@ async function advice(): Promise<void> {
 	terminal.type("/turn-limit advise\r");
 	await terminal.shows(/\/turn-limit save\n\n─+\n\n─+\n.*\n.*scripted/);
 	await still("advice", "/turn-limit advise says which limit fits", terminal, 70, pi);
-	await still("suggestion", "/turn-limit advise suggests limits for turns, cost and time", terminal, 13, pi);
+	await still("suggestion", "/turn-limit advise suggests limits for turns, cost and time", terminal, "Suggestion", pi);
 }
 
 async function headless(): Promise<void> {
@@ -172,7 +177,7 @@ async function headless(): Promise<void> {
 	save("headless", svg("Without a person the run is stopped, and a script can tell", size.cols, [frame]));
 }
 
-/** The film: counting, asked, yes, counting, asked, no. */
+/** The film: counting, asked, yes, counting, asked, no. It begins with the question. */
 async function demo(): Promise<void> {
 	const { pi, release } = await task({ holds: work.map((_, i) => i + 1), env: { PI_MAX_TURNS: "" } });
 	const terminal = await open(pi);
@@ -207,7 +212,8 @@ async function demo(): Promise<void> {
 	await terminal.lacks("Working");
 	await see("Send a message to go on.", 4);
 	const title = "pi counts turns, asks at the limit, goes on after a yes and stops after a no";
-	save("demo", svg(title, SIZE.cols, frames, question));
+	// Many places show a film's first frame alone.
+	save("demo", svg(title, SIZE.cols, [...frames.slice(question), ...frames.slice(0, question)]));
 }
 
 const PICTURES: Readonly<Record<string, () => Promise<void>>> = {

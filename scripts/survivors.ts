@@ -1,6 +1,6 @@
 /**
- * Judges a report of Stryker: every mutant of src/hosts/pi and src/loop that survived has to stand in test/mutation/survivors.json with the
- * reason, and nothing else may stand there.
+ * Judges reports of Stryker: every mutant that survived has to stand in test/mutation/survivors.json with the reason, and
+ * nothing else may stand there.
  *
  *     node scripts/survivors.ts reports/mutation/pi.json
  */
@@ -15,10 +15,11 @@ interface Report {
 	>;
 }
 
-const [path = "reports/mutation/pi.json"] = process.argv.slice(2);
-const report = JSON.parse(readFileSync(join(import.meta.dirname, "..", path), "utf8")) as Report;
+const given = process.argv.slice(2);
+const paths = given.length > 0 ? given : ["reports/mutation/pi.json", "reports/mutation/rooms.json"];
+const reports = paths.map((path) => JSON.parse(readFileSync(join(import.meta.dirname, "..", path), "utf8")) as Report);
 
-for (const [file, { source, mutants }] of Object.entries(report.files)) {
+for (const [file, { source, mutants }] of reports.flatMap(({ files }) => Object.entries(files))) {
 	const survived = mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage");
 	const found = survived.map((mutant) => describeMutant(source, mutant));
 	const listed = known[file] ?? [];

@@ -68,14 +68,25 @@ function colourOf({ vars, colors }: Theme, role: string): string {
 	return (vars[value] ?? value).toLowerCase();
 }
 
-/** pi's dim text, a little lighter: on a page nobody can turn up the screen. */
-const READABLE: Readonly<Record<string, string>> = { "#666666": "#9a9aa2" };
+/** Dim text of pi's themes, with more contrast: on a page nobody can turn up the screen. */
+const READABLE: Readonly<Record<string, string>> = {
+	...{ "#666666": "#9a9aa2", "#505050": "#7d7d85", "#808080": "#a3a3a3" },
+	...{ "#b0b0b0": "#767676" },
+};
 
-/** The last `rows` lines that show something. */
-export function lastRows(buffer: Buffer, rows: number, shot: Shot): Frame {
+function readable(colour: string): string {
+	return READABLE[colour] ?? colour;
+}
+
+/** The last lines that show something: so many, or from the last one on that has these words. */
+export function lastRows(buffer: Buffer, from: number | string, shot: Shot): Frame {
 	const lines = Array.from({ length: buffer.length }, (_, i) => buffer.getLine(i));
 	const end = lines.findLastIndex((line) => line !== undefined && line.translateToString(true).trim() !== "") + 1;
-	return frame(lines.slice(Math.max(0, end - rows), end), shot, 0);
+	const start =
+		typeof from === "number"
+			? end - from
+			: lines.findLastIndex((line) => line?.translateToString(true).trimStart().startsWith(from));
+	return frame(lines.slice(Math.max(0, start), end), shot, 0);
 }
 
 /** The whole screen. */
@@ -118,8 +129,8 @@ function colour(value: number, isRgb: boolean, fallback: string | undefined): st
 	throw new RangeError(`No colour of pi's dark theme: ${isRgb ? hex : `palette ${value}`}`);
 }
 
-/** A picture of one frame, or a film that begins again at its end. Where nothing may move, it shows the frame `still`. */
-export function svg(title: string, cols: number, frames: readonly Frame[], still = 0): string {
+/** A picture of one frame, or a film that begins again at its end. Where nothing may move, it shows its first frame. */
+export function svg(title: string, cols: number, frames: readonly Frame[]): string {
 	const colours = new Map<string, string>();
 	const rows = new Map<string, string>();
 	const nameIn = (names: Map<string, string>, prefix: string, key: string): string => {
@@ -137,12 +148,18 @@ export function svg(title: string, cols: number, frames: readonly Frame[], still
 	const inner = [Math.ceil(cols * WIDTH), most * HEIGHT] as const;
 	const [width, height] = [inner[0] + 2 * PAD, inner[1] + TITLE_BAR + PAD];
 	const styles = [
-		...[`text{font:14px ${FONT};white-space:pre}`, ".b{font-weight:bold}", `.paper{fill:${PAPER};stroke:${GREY}}`],
-		...[...colours].map(([dark, name]) => `.${name}{fill:${READABLE[dark] ?? dark}}`),
+		...[
+			`text{font-family:${FONT};font-size:14px;white-space:pre}`,
+			".b{font-weight:bold}",
+			`.paper{fill:${PAPER};stroke:${GREY}}`,
+		],
+		...[...colours].map(([dark, name]) => `.${name}{fill:${readable(dark)}}`),
 		"@media (prefers-color-scheme:light){",
-		...[[PAPER, "paper"] as const, ...colours].map(([dark, name]) => `.${name}{fill:${LIGHT.get(dark)}}`),
+		...[[PAPER, "paper"] as const, ...colours].map(
+			([dark, name]) => `.${name}{fill:${readable(LIGHT.get(dark) as string)}}`,
+		),
 		"}",
-		...(frames.length > 1 ? motion(frames, most * HEIGHT, still) : []),
+		...(frames.length > 1 ? motion(frames, most * HEIGHT) : []),
 	];
 	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}">
 <title>${escape(title)}</title>
@@ -164,7 +181,7 @@ ${uses.join("\n")}
 }
 
 /** The frames stand below each other, and pass behind the window one by one. */
-function motion(frames: readonly Frame[], height: number, still: number): string[] {
+function motion(frames: readonly Frame[], height: number): string[] {
 	const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);
 	let start = 0;
 	const stops = frames.map(({ seconds }, i) => {
@@ -173,7 +190,7 @@ function motion(frames: readonly Frame[], height: number, still: number): string
 		return `${percent}%{transform:translateY(${-i * height}px)}`;
 	});
 	return [
-		`.film{transform:translateY(${-still * height}px);animation:film ${total.toFixed(1)}s step-end infinite}`,
+		`.film{animation:film ${total.toFixed(1)}s step-end infinite}`,
 		"@media (prefers-reduced-motion:reduce){.film{animation:none}}",
 		`@keyframes film{${stops.join("")}}`,
 	];
@@ -197,7 +214,7 @@ function draw(row: Row, classOf: (colour: string) => string): string {
 		return `${before}<tspan class="${look}" ${place}>${escape(word)}</tspan>${after}`;
 	});
 	const line = words.join("").trimEnd();
-	return [...backs, ...(line === "" ? [] : [`<text y="${BASELINE}">${line}</text>`])].join("");
+	return [...backs, ...(line === "" ? [] : [`<text xml:space="preserve" y="${BASELINE}">${line}</text>`])].join("");
 }
 
 function escape(text: string): string {

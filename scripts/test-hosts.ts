@@ -18,7 +18,7 @@ interface Host {
 }
 
 const facts = ["test/facts/*.test.ts", "test/harness/*.test.ts"];
-const alone = [...facts, "test/pi/*.test.ts"];
+const alone = [...facts, "test/pi/*.test.ts", "test/loops/pi.test.ts", "test/loops/two-hosts.test.ts"];
 const all = [...alone, "test/company/*.test.ts", "test/tree/*.test.ts", "test/package/*.test.ts"];
 
 const hosts: Record<string, Host> = {
