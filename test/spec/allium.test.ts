@@ -30,6 +30,7 @@ function typesIn({ body }: Block): string[] {
 }
 
 function faults(spec: string): string[] {
+	if (!spec.startsWith("-- allium: 3\n")) return ["the first line does not name the language's version"];
 	const blocks = blocksOf(spec);
 	const of = (...kinds: string[]): Block[] => blocks.filter(({ kind }) => kinds.includes(kind));
 	const named = (...kinds: string[]): string[] => of(...kinds).map(({ name }) => name);
@@ -46,11 +47,23 @@ function faults(spec: string): string[] {
 		...named("enum", "value")
 			.filter((name) => !typed.includes(name))
 			.map((name) => `${name} is declared and never referenced`),
+		...of("entity").flatMap((entity) => unused(entity, blocks)),
 		...of("entity").flatMap((entity) => stuck(entity, rules)),
 		...rules
 			.map(({ name, body }) => ({ name, trigger: /when: (\w+)/.exec(body)?.[1] ?? "" }))
 			.filter(({ trigger }) => ![...offered, ...emitted].includes(trigger))
 			.map(({ name, trigger }) => `${name} hears ${trigger}, which no surface provides and no rule emits`),
+	];
+}
+
+/** The entity and its fields, as far as they are named nowhere but where they are declared. */
+function unused({ name, body }: Block, blocks: readonly Block[]): string[] {
+	const text = blocks.map((each) => each.body).join("\n");
+	const fields = [...body.matchAll(/^ {4}(\w+): /gm)].map(([, field = ""]) => field);
+	const uses = (word: string): number => text.match(new RegExp(`\\b${word}\\b`, "g"))?.length ?? 0;
+	return [
+		...(uses(name) === 0 ? [`the entity ${name} is declared and never referenced`] : []),
+		...fields.filter((field) => uses(field) === 1).map((field) => `${name}.${field} is declared and never referenced`),
 	];
 }
 
@@ -76,7 +89,7 @@ function stuck({ name, body }: Block, rules: readonly { readonly clauses: readon
 		.map((status) => `no rule is seen to leave the status ${status} of ${name}`);
 }
 
-test("the spec keeps the rules of the language's checker: types, values, statuses, triggers", () => {
+test("the spec keeps the rules of the language's checker: types, definitions, statuses, triggers", () => {
 	assert.deepEqual(faults(SPEC), []);
 });
 
@@ -84,6 +97,17 @@ for (const [found, from, to] of [
 	["Invocation is not declared", "waiting_call: Call?", "waiting_call: Invocation?"],
 	["Moment is declared and never referenced", ", moment: Moment", ""],
 	["Answer is declared and never referenced", "answer: Answer", "answer"],
+	[
+		"Session.unheard is declared and never referenced",
+		"    refusals: Integer ",
+		"    unheard: Integer\n    refusals: Integer ",
+	],
+	[
+		"the entity Purse is declared and never referenced",
+		"entity Session {",
+		"entity Purse {\n    spent: Integer\n}\n\nentity Session {",
+	],
+	["the first line does not name the language's version", "-- allium: 3\n", ""],
 	[
 		"no rule is seen to leave the status stopped of Session",
 		"session.status = running or session.status = finishing or session.status = stopped",
