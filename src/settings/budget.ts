@@ -6,7 +6,8 @@
 import { isObject } from "../core/is-object.ts";
 import { type Period, PERIODS } from "../core/scopes.ts";
 import { type CapKey, CAPS, type Caps, type Given, type GivenCaps, Reader, VARIABLE } from "./budget-reader.ts";
-import { BUDGET, readObject, readText } from "./places.ts";
+import { BUDGET } from "./meant.ts";
+import { readObject, readText } from "./places.ts";
 
 /** In place of the address, for the processes that inherit the variable. */
 const TAKEN = "taken";

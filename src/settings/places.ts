@@ -4,13 +4,10 @@ import { lstatSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { toNumber } from "../core/limit.ts";
 import { clip, quote } from "../core/text.ts";
-import { nearest } from "./nearest.ts";
+import { BUDGET, meantKey, meantVariable } from "./meant.ts";
 import type { Problem } from "./problem.ts";
 import type { Place } from "./resolve.ts";
-import { ENV_PREFIX, type Key, KEYS, meterOf, SETTINGS } from "./settings.ts";
-
-/** The key of a fleet's budget in a file. */
-export const BUDGET = "budget";
+import { ENV_PREFIX, type Key, KEYS, SETTINGS } from "./settings.ts";
 
 /** A settings file is a handful of lines; anything much larger is not one. */
 const MAX_BYTES = 64 * 1024;
@@ -29,9 +26,6 @@ const TOP_KEYS = [...READ.filter((key) => !key.includes(".")), ...SCOPES, BUDGET
 
 /** Keys that are not read here. */
 const OTHERS = ["$schema", BUDGET];
-
-/** Names in a file that set limits or hold them. */
-const LIMIT_NAMES: readonly string[] = [...READ.filter(isLimit), ...SCOPES, BUDGET];
 
 /** Variables that are not read here: they belong to a tree and to a fleet's budget. */
 const OTHER_VARIABLES = [`${ENV_PREFIX}ROOT`, `${ENV_PREFIX}BUDGET`];
@@ -85,27 +79,18 @@ function inVariables(env: Variables, name: "env" | "envAlias"): Place {
 	return { values, name: (key) => String(SETTINGS[key][name]), strength: "start" };
 }
 
-const VARIABLES = KEYS.flatMap((key) => {
-	const { env, envAlias } = SETTINGS[key];
-	return [env, envAlias].flatMap((name) =>
-		name?.startsWith(ENV_PREFIX) ? [{ name, key, suffix: name.slice(ENV_PREFIX.length) }] : [],
-	);
-});
+const VARIABLES = new Set(KEYS.flatMap((key) => [SETTINGS[key].env, SETTINGS[key].envAlias]));
 
 /** Named in a sentence each; one that is close to a limit's may have been meant as that. */
 function unknownVariables(env: Variables): readonly Problem[] {
-	const suffixes = VARIABLES.map(({ suffix }) => suffix);
-	const isUnknown = (name: string): boolean =>
-		name.startsWith(ENV_PREFIX) &&
-		!suffixes.includes(name.slice(ENV_PREFIX.length)) &&
-		!OTHER_VARIABLES.some((other) => name.startsWith(other));
-	const names = Object.keys(env).filter((name) => isUnknown(name) && env[name]?.trim());
-	return names.map((name) => {
-		const near = nearest(name.slice(ENV_PREFIX.length), suffixes);
-		const meant = VARIABLES.find(({ suffix }) => suffix === near);
+	const names = Object.keys(env).filter((name) => !VARIABLES.has(name) && env[name]?.trim());
+	return names.flatMap((name) => {
+		const meant = meantVariable(name);
+		const isOurs = name.startsWith(ENV_PREFIX) && !OTHER_VARIABLES.some((other) => name.startsWith(other));
+		if (meant === undefined ? !isOurs : meant.name === name) return [];
 		const hint = meant ? `, did you mean ${meant.name}?` : ".";
 		const what = `${clip(name, 60)}: unknown variable${hint}`;
-		return { what, instead: "Ignoring it.", isLimit: meant !== undefined && isLimit(meant.key) };
+		return [{ what, instead: "Ignoring it.", isLimit: meant?.isLimit ?? false }];
 	});
 }
 
@@ -141,19 +126,24 @@ function misplacedIn(content: Readonly<Record<string, unknown>>, shownAs: string
 
 /** At most two sentences: names close to that of a limit may have been meant as one. */
 function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string): readonly Problem[] {
-	const known: readonly string[] = [...LIMIT_NAMES, ...READ];
 	const unknown = Object.keys(content)
 		.filter((key) => !OTHERS.includes(key) && !SCOPES.has(key) && !READ.includes(key as Key))
-		.map((key) => ({ key, near: nearest(key, known) }));
-	const limits = unknown.filter(({ near }) => LIMIT_NAMES.some((name) => name === near));
-	const others = unknown.filter((each) => !limits.includes(each));
+		.map((key) => ({ key, meant: meantKey(key) }));
 	const say = (keys: typeof unknown, isLimit: boolean): readonly Problem[] => {
-		const names = keys.map(({ key, near }) => `${quote(key)}${near === undefined ? "" : ` (did you mean ${near}?)`}`);
-		const what = `${shownAs}: unknown keys: ${clip(names.join(", "), 160)}.`;
-		const list = keys.every(({ near }) => near !== undefined) ? "" : ` Known keys: ${TOP_KEYS.join(", ")}.`;
-		return keys.length === 0 ? [] : [{ what, instead: `Ignoring them.${list}`, isLimit }];
+		const names = keys.map(({ key, meant }) => `${quote(key)}${meant ? ` (did you mean ${meant.name}?)` : ""}`);
+		const [noun, them] = keys.length === 1 ? ["key", "it"] : ["keys", "them"];
+		const what = `${shownAs}: unknown ${noun}: ${clip(names.join(", "), 160)}.`;
+		const list = keys.every(({ meant }) => meant) ? "" : ` Known keys: ${TOP_KEYS.join(", ")}.`;
+		return keys.length === 0 ? [] : [{ what, instead: `Ignoring ${them}.${list}`, isLimit }];
 	};
-	return [...say(limits, true), ...say(others, false)];
+	const isLimit = ({ meant }: (typeof unknown)[number]): boolean => meant?.isLimit === true;
+	return [
+		...say(unknown.filter(isLimit), true),
+		...say(
+			unknown.filter((each) => !isLimit(each)),
+			false,
+		),
+	];
 }
 
 /** Flattens inner objects: `session.maxCost`. */
@@ -230,10 +220,6 @@ function readMemory(data: unknown): Values | undefined {
 	return KEYS.every((key) => known[key] === undefined || SETTINGS[key].read(known[key]) !== undefined)
 		? known
 		: undefined;
-}
-
-function isLimit(key: Key): boolean {
-	return meterOf(key) !== undefined;
 }
 
 /** Every setting that has a value. */

@@ -36,7 +36,7 @@ describe("a script does not start, says why in one line and exits 1, with", () =
 		[
 			"a key close to a limit's",
 			{ agentFiles: { [FILE]: { maxCots: 5 } } },
-			'USER_FILE: unknown keys: "maxCots" (did you mean maxCost?).',
+			'USER_FILE: unknown key: "maxCots" (did you mean maxCost?).',
 		],
 		[
 			"a project's value that is no limit",

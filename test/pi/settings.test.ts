@@ -206,7 +206,7 @@ test("bad values and unknown keys in a file are told in one message, and pi star
 	assert.deepEqual(rpc.notifications, [
 		{
 			message: [
-				`${path}: unknown keys: "maxturns" (did you mean maxTurns?). Ignoring them.`,
+				`${path}: unknown key: "maxturns" (did you mean maxTurns?). Ignoring it.`,
 				`maxTurns in ${path}: expected a whole number from 0, or unlimited, got -1. Using 6 (PI_MAX_TURNS).`,
 				`maxToolCalls in ${path}: expected a whole number from 0, or unlimited, got 1.5. Using unlimited (default).`,
 				`policy in ${path}: expected abort or synthesize, got ["abort"]. Using abort (default).`,

@@ -215,7 +215,7 @@ describe("/turn-limit save", () => {
 		);
 		assert.match(
 			more.join(),
-			/^warning: \/\S+\/turn-limit\.json: unknown keys: "turns".*\ngrace in \/\S+\/turn-limit\.json: /,
+			/^warning: \/\S+\/turn-limit\.json: unknown key: "turns".*\ngrace in \/\S+\/turn-limit\.json: /,
 		);
 		assert.equal(pi.widgets.at(-1), "Turns: 0/7 · Cost: $0.00/$2.50");
 	});

@@ -89,7 +89,7 @@ describe("the place that counts", () => {
 		const files = { agentFiles: { [FILE]: { maxTurns: 5, turns: 1 } }, files: { [PROJECT]: "{ broken" } };
 		const pi = await inside(t, { ...attended, ...files });
 		const lines = (warnings(pi)[0] ?? "").split("\n").map((line) => line.replace(pi.folder, "…").slice(0, 40));
-		assert.deepEqual(lines, ['…/turn-limit.json: unknown keys: "turns"', ".pi/turn-limit.json: Expected property n"]);
+		assert.deepEqual(lines, ['…/turn-limit.json: unknown key: "turns" ', ".pi/turn-limit.json: Expected property n"]);
 	});
 });
 

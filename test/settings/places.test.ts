@@ -109,6 +109,13 @@ describe("a variable that is unknown", () => {
 		["PI_TURN_LIMIT_TRUNS", "PI_TURN_LIMIT_TURNS"],
 		["PI_TURN_LIMIT_DAY_COSTS", "PI_TURN_LIMIT_DAY_COST"],
 		["PI_TURN_LIMIT_cost", "PI_TURN_LIMIT_COST"],
+		["PI_TURN_LIMIT_MAX_COST", "PI_TURN_LIMIT_COST"],
+		["PI_TURN_LIMIT_TOOL_CALLS", "PI_TURN_LIMIT_TOOLS"],
+		["PI_TURN_LIMIT_SESSION_MAX_COST", "PI_TURN_LIMIT_SESSION_COST"],
+		["PI_TURN_LIMIT_BUDGET_COSTS", "PI_TURN_LIMIT_BUDGET_COST"],
+		["PI_TURN_LIMIT_BUDGET_DAY_TOKEN", "PI_TURN_LIMIT_BUDGET_DAY_TOKENS"],
+		["PI_TURN_LIMIT", "PI_MAX_TURNS"],
+		["PI_MAX_TURN", "PI_MAX_TURNS"],
 	] as const) {
 		test(`and close to a limit's stops a script: ${name}`, () => {
 			const what = `${name}: unknown variable, did you mean ${meant}?`;
@@ -133,7 +140,8 @@ describe("a variable that is unknown", () => {
 	});
 
 	test("is none of those that others read, none without a value, and none without our prefix", () => {
-		const env = { PI_TURN_LIMIT_ROOT: "1", PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
+		const budget = { PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_ACCOUNT: "a", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
+		const env = { PI_TURN_LIMIT_ROOT: "1", ...budget, PI_TURN_LIMIT_BUDGET_COLOUR: "red" };
 		assert.deepEqual(fromEnvironment({ ...env, PI_TURN_LIMITS: "1", COST: "1" }).problems, []);
 		for (const value of ["", "  "]) assert.deepEqual(problemsOf("PI_TURN_LIMIT_COSTS", value), []);
 		assert.deepEqual(fromEnvironment({ PI_TURN_LIMIT_COSTS: undefined }).problems, []);
@@ -223,7 +231,7 @@ test("a file is named in short as a source, and by its path where something is w
 	assert.equal(place.name("maxTurns"), "maxTurns in named.json");
 	assert.deepEqual(told([...problems, ...resolve([place], [], defaults(true)).problems]), [
 		"day in ~/named.json: expected an object, got 5. Ignoring it.",
-		'~/named.json: unknown keys: "bel" (did you mean bell?). Ignoring them.',
+		'~/named.json: unknown key: "bel" (did you mean bell?). Ignoring it.',
 		'maxTurns in ~/named.json: expected a whole number from 0, or unlimited, got "x". Using 25 (default).',
 	]);
 });
@@ -231,19 +239,19 @@ test("a file is named in short as a source, and by its path where something is w
 test("a cap of a fleet's budget is unknown outside of it", () => {
 	const { place, problems } = read('{ "budget.maxTurns": 5 }');
 	assert.deepEqual(place.values, {});
-	assert.deepEqual(told(problems), [`the file: unknown keys: "budget.maxTurns". Ignoring them. Known keys: ${KNOWN}.`]);
+	assert.deepEqual(told(problems), [`the file: unknown key: "budget.maxTurns". Ignoring it. Known keys: ${KNOWN}.`]);
 	assert.deepEqual(fromMemory([{ version: 1, values: { "budget.maxTurns": 5, grace: 1 } }]).values, { grace: 1 });
 });
 
 test("unknown keys are reported in one sentence with the known ones; the known ones still count", () => {
-	const { place, problems } = read('{ "turns": 5, "bel": false, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
+	const { place, problems } = read('{ "colour": 5, "bel": false, "__proto__": { "grace": 1 }, "maxTurns": 7 }');
 	assert.deepEqual(place.values, { maxTurns: 7 });
 	assert.deepEqual(told(problems), [
-		`the file: unknown keys: "turns", "bel" (did you mean bell?), "__proto__". Ignoring them. Known keys: ${KNOWN}.`,
+		`the file: unknown keys: "colour", "bel" (did you mean bell?), "__proto__". Ignoring them. Known keys: ${KNOWN}.`,
 	]);
 	assert.deepEqual(stopping(problems), []);
 	assert.deepEqual(told(read('{ "gracee": 1 }').problems), [
-		'the file: unknown keys: "gracee" (did you mean grace?). Ignoring them.',
+		'the file: unknown key: "gracee" (did you mean grace?). Ignoring it.',
 	]);
 	const many = read(JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key${i}`, i]))));
 	assert.equal(many.problems.length, 1);
@@ -257,13 +265,19 @@ for (const [key, meant] of [
 	["sesion", "session"],
 	["dai", "day"],
 	["budgt", "budget"],
+	["turns", "maxTurns"],
+	["cost", "maxCost"],
+	["Tools", "maxToolCalls"],
+	["maxTools", "maxToolCalls"],
+	["toolCalls", "maxToolCalls"],
+	["sessionCost", "session.maxCost"],
 ] as const) {
 	test(`the unknown key ${key} may have been meant as ${meant}, which a script does not start without`, () => {
 		const { problems } = read(JSON.stringify({ [key]: 5, colour: "red", maxTurns: 7 }));
-		assert.deepEqual(stopping(problems), [`the file: unknown keys: "${key}" (did you mean ${meant}?).`]);
+		assert.deepEqual(stopping(problems), [`the file: unknown key: "${key}" (did you mean ${meant}?).`]);
 		assert.deepEqual(told(problems), [
-			`the file: unknown keys: "${key}" (did you mean ${meant}?). Ignoring them.`,
-			`the file: unknown keys: "colour". Ignoring them. Known keys: ${KNOWN}.`,
+			`the file: unknown key: "${key}" (did you mean ${meant}?). Ignoring it.`,
+			`the file: unknown key: "colour". Ignoring it. Known keys: ${KNOWN}.`,
 		]);
 	});
 }
@@ -276,17 +290,17 @@ for (const scope of WIDER_SCOPES.filter((scope) => scope !== "fleet")) {
 		assert.deepEqual(place.values, { [`${scope}.maxCost`]: 20, policy: { maxTurns: 1 } });
 		assert.equal(place.name(`${scope}.maxCost`), `${scope}.maxCost in the file`);
 		assert.deepEqual(told(problems), [
-			`the file: unknown keys: "${scope}.maxFiles". Ignoring them. Known keys: ${KNOWN}.`,
+			`the file: unknown key: "${scope}.maxFiles". Ignoring it. Known keys: ${KNOWN}.`,
 		]);
 		const none = read(JSON.stringify({ [scope]: 5 }));
 		assert.deepEqual(none.place.values, {});
 		assert.deepEqual(told(none.problems), [`${scope} in the file: expected an object, got 5. Ignoring it.`]);
 		assert.equal(stopping(none.problems).length, 1);
-		const wrong = read(JSON.stringify({ [scope]: { maxcosts: 5 } }));
-		assert.match(
-			stopping(wrong.problems)[0] ?? "",
-			new RegExp(`"${scope}.maxcosts" \\(did you mean ${scope}.maxCost\\?`),
-		);
+		for (const key of ["maxcosts", "cost"]) {
+			const wrong = read(JSON.stringify({ [scope]: { [key]: 5 } }));
+			const said = `the file: unknown key: "${scope}.${key}" (did you mean ${scope}.maxCost?).`;
+			assert.deepEqual(stopping(wrong.problems), [said]);
+		}
 	});
 }
 

@@ -8,7 +8,7 @@ import { type Key, KEY_OF, KEYS, meterOf, SETTINGS } from "../../../settings/set
 import { quote } from "../../../core/text.ts";
 import { VARIABLE } from "../../../settings/budget-reader.ts";
 import { nearest } from "../../../settings/nearest.ts";
-import { BUDGET } from "../../../settings/places.ts";
+import { BUDGET } from "../../../settings/meant.ts";
 import { fold, table } from "./status.ts";
 
 const ABOUT_POLICY: Readonly<Record<Policy, string>> = {

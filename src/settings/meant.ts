@@ -1,0 +1,76 @@
+/** What somebody may have meant by a key or a variable that nothing reads. */
+import { kindOf, METER_IDS } from "../core/meters.ts";
+import { PERIODS } from "../core/scopes.ts";
+import { nearest } from "./nearest.ts";
+import { ENV_PREFIX, KEY_OF, KEYS, meterOf, SETTINGS } from "./settings.ts";
+
+/** The key of a fleet's budget in a file: an object that is read as a whole (budget.ts). */
+export const BUDGET = "budget";
+
+/** A key or a variable that is read. */
+export interface Meant {
+	readonly name: string;
+	/** It sets a limit, or holds some. */
+	readonly isLimit: boolean;
+}
+
+type Named = readonly [typed: string, meant: Meant];
+
+const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => {
+	const key = KEY_OF[id];
+	const { word = "", env, envAlias } = SETTINGS[key];
+	const variable = [env, envAlias].find((name) => name?.startsWith(ENV_PREFIX)) ?? "";
+	// What programs and the command call it, and what follows from that.
+	const others = [id, ...(word === "" ? [] : [word.replace(" ", "."), `max${word}`])];
+	return { key, variable, names: [key, ...others] };
+});
+
+const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
+
+const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /^(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
+
+const KEYS_MEANT: ReadonlyMap<string, Meant> = new Map([
+	...LIMITS.flatMap(({ key, names }) => names.map((name): Named => [name, { name: key, isLimit: true }])),
+	...OBJECTS.map((name): Named => [name, { name, isLimit: true }]),
+	...OTHERS.map((name): Named => [name, { name, isLimit: false }]),
+]);
+
+/** Without the prefix. */
+const VARIABLES_MEANT: ReadonlyMap<string, Meant> = new Map([
+	...LIMITS.flatMap(({ variable, names }) =>
+		[variable.slice(ENV_PREFIX.length), ...names.map(inCapitals)].map((name): Named => [
+			name,
+			{ name: variable, isLimit: true },
+		]),
+	),
+	...["", ...PERIODS.map((period) => `${period}.`)].flatMap((period) =>
+		["turns", "cost", "tokens"].map((meter): Named => {
+			const name = inCapitals(`${BUDGET}.${period}${meter}`);
+			return [name, { name: ENV_PREFIX + name, isLimit: true }];
+		}),
+	),
+	...OTHERS.flatMap((key): Named[] => {
+		const name = SETTINGS[key].env;
+		return name === undefined ? [] : [[name.slice(ENV_PREFIX.length), { name, isLimit: false }]];
+	}),
+]);
+
+/** The name of the flag, and a singular. */
+const NEARLY_TURNS = ["PI_TURN_LIMIT", "PI_MAX_TURN"];
+
+/** The key that is closest. */
+export function meantKey(key: string): Meant | undefined {
+	return KEYS_MEANT.get(nearest(key, [...KEYS_MEANT.keys()]) ?? "");
+}
+
+/** The variable that is closest. */
+export function meantVariable(variable: string): Meant | undefined {
+	if (NEARLY_TURNS.includes(variable)) return { name: String(SETTINGS.maxTurns.env), isLimit: true };
+	const name = nearest(variable.slice(ENV_PREFIX.length), [...VARIABLES_MEANT.keys()]);
+	return variable.startsWith(ENV_PREFIX) && name !== undefined ? VARIABLES_MEANT.get(name) : undefined;
+}
+
+/** `session.maxCost` as `SESSION_MAX_COST`. */
+function inCapitals(key: string): string {
+	return key.replaceAll(".", "_").replace(/[A-Z]/g, "_$&").toUpperCase();
+}
