@@ -50,12 +50,14 @@ function isOwn({ uid }: Stats): boolean {
 	return process.getuid === undefined || uid === process.getuid();
 }
 
-/** True if there is no such file, or if it was made more than a day ago or in the future. */
+/** True if there is no such file, or if it was made more than a day ago or in the future. Never throws. */
 export function isStale(agentDir: string, now: number): boolean {
-	const stats = statSync(join(agentDir, ODDS_FILE), { throwIfNoEntry: false });
-	if (stats === undefined) return true;
-	const age = now - Math.floor(stats.mtimeMs);
-	return age < 0 || age > MAX_AGE;
+	try {
+		const age = now - Math.floor(statSync(join(agentDir, ODDS_FILE)).mtimeMs);
+		return age < 0 || age > MAX_AGE;
+	} catch {
+		return true; // a link that leads in a circle, too: the new table replaces it
+	}
 }
 
 /** Replaces the table as a whole, so that nobody reads half of one. Throws if it cannot. */

@@ -93,8 +93,10 @@ describe("the file of the table", () => {
 		assert.equal(loadOdds(path), "damaged", "the directory is a file");
 	});
 
-	test("is stale if it is missing, older than a day, or of the future", (t) => {
+	test("is stale if it is missing, a link to itself, older than a day, or of the future", (t) => {
 		const { agentDir, path } = agent(t);
+		assert.equal(isStale(agentDir, Date.now()), true);
+		symlinkSync(ODDS_FILE, path);
 		assert.equal(isStale(agentDir, Date.now()), true);
 		storeOdds(agentDir, odds());
 		const day = 86_400_000;
