@@ -57,6 +57,8 @@ export class Terminal {
 	bells = 0;
 	/** The program status that pi has reported (OSC 7501), in that order. */
 	readonly reports: string[] = [];
+	/** What pi has put into the clipboard (OSC 52). */
+	readonly clipboard: string[] = [];
 
 	/** Runs any command, or pi in a terminal in which another one has run. */
 	constructor(t: Scope, command: Command | Started, { cols = 120, rows = 40 }: TerminalOptions) {
@@ -74,6 +76,7 @@ export class Terminal {
 			this.#watch.changed();
 		});
 		this.#emulator.parser.registerOscHandler(7501, (report) => this.reports.push(report) > 0);
+		this.#emulator.parser.registerOscHandler(52, (copied) => this.clipboard.push(copied) > 0);
 		this.#emulator.onData((reply) => this.#pty.write(reply));
 		const heard = this.#pty.onData((data) => this.#emulator.write(data, () => this.#watch.changed()));
 		const exit = this.#pty.onExit(({ exitCode }) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { bash, calls, endless, held, host, mark, text, times } from "../harness/index.ts";
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n) });
@@ -146,4 +147,34 @@ test("/turn-limit completes its arguments, and an idle screen shows the new limi
 	tui.press("enter");
 	await tui.shows("Turn limit set to unlimited; it never asks again in this session.");
 	await tui.shows("Turns: 0/∞");
+});
+
+/** A tool that is named by a server from elsewhere. It draws its own calls, because pi shows a name as it is. */
+function foreignTool(pi: ExtensionAPI): void {
+	const draw = (): object => ({ render: () => ["Foreign."], invalidate() {} });
+	pi.registerTool({
+		name: "foreign\u001b]52;c;aGk=\u0007",
+		label: "foreign",
+		description: "Does nothing.",
+		parameters: { type: "object", properties: {} },
+		execute: () => Promise.resolve({ content: [{ type: "text", text: "ok" }], details: undefined }),
+		renderCall: draw,
+		renderResult: draw,
+	} as unknown as Parameters<ExtensionAPI["registerTool"]>[0]);
+}
+
+test("our messages in the transcript put nothing into the clipboard, whatever they quote", async (t) => {
+	const call = calls({ name: "foreign\u001b]52;c;aGk=\u0007", args: {} });
+	const pi = await host(t, {
+		model: [...times(4, call), text("All done.")],
+		env: { ...limit(5), PI_TURN_LIMIT_REPEATS: "9" },
+		agentFiles: { "turn-limit.json": { grace: 1, wrapUpMessage: "Please stop.\u001b]52;c;aGk=\u0007" } },
+		before: [foreignTool],
+	});
+	const tui = await pi.terminal();
+	tui.type("go\r");
+	await tui.shows("All done.");
+	assert.match(tui.screen(), /going in circles[^]*foreign\uFFFD/);
+	assert.match(tui.screen(), /Please stop\.\uFFFD/);
+	assert.deepEqual(tui.clipboard, []);
 });

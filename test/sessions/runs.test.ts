@@ -307,10 +307,10 @@ describe("the wrap-up", () => {
 	});
 
 	test("has the person's own text, and the program's before it", async (t) => {
-		const agentFiles = { "turn-limit.json": { maxTurns: 2, wrapUpMessage: "Stop now.", grace: 1 } };
+		const agentFiles = { "turn-limit.json": { maxTurns: 2, wrapUpMessage: "Stop\u001b now.", grace: 1 } };
 		const pi = await inside(t, { model: endless(noop), agentFiles, mode: "rpc" });
 		await pi.run("go");
-		assert.deepEqual(seen(pi, "Stop now."), [0, 1]);
+		assert.deepEqual(seen(pi, "Stop\uFFFD now."), [0, 1]);
 		const { pi: own } = await guarded(t, { turns: 2, grace: 1, wrapUpMessage: "Done, please." });
 		await own.run("go");
 		assert.deepEqual(seen(own, "Done, please."), [0, 1]);

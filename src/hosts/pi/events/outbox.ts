@@ -1,5 +1,6 @@
 /** Messages on their way to the model: ours, and what the person has said at the question. */
 import type { TurnEndEventResult } from "@earendil-works/pi-coding-agent";
+import { safe } from "../../../core/text.ts";
 import { GUIDANCE, messageOf, NAME, type Pi } from "../host/api.ts";
 
 type Entries = NonNullable<NonNullable<TurnEndEventResult>["entries"]>;
@@ -24,9 +25,9 @@ export class Outbox {
 		this.#pi = pi;
 	}
 
-	/** The model gets `text` with its next request; `type` says whose words they are. */
+	/** The model gets `text` with its next request; `type` says whose words they are. pi shows ours in the transcript as they are. */
 	post(text: string, type: typeof NAME | typeof GUIDANCE = NAME): void {
-		this.#posted.push(messageOf(text, type));
+		this.#posted.push(messageOf(type === NAME ? safe(text) : text, type));
 	}
 
 	/** Goes on with the messages of another instance. */
