@@ -13,6 +13,7 @@ import { questionAbout } from "../../src/loop/question.ts";
 import { OUTCOME_ENTRY } from "../../src/core/outcome.ts";
 import { OUTCOME_EVENT } from "../../src/hosts/pi/outcome/report.ts";
 import { pages as apiPages } from "../../scripts/api.ts";
+import { newest } from "../../scripts/hosts.js";
 import { png } from "../../scripts/png.ts";
 import { docs, framesOf, textIn } from "./picture.ts";
 import { defaults, type Key, KEY_OF, KEYS, meterOf, settingOf, SETTINGS } from "../../src/settings/settings.ts";
@@ -329,15 +330,19 @@ describe("the pictures", () => {
 	});
 });
 
-test("the changelog has a heading for this version, as pi looks for it", () => {
-	assert.match(read("CHANGELOG.md"), new RegExp(`^## \\[${manifest.version.replaceAll(".", "\\.")}\\]`, "m"));
-});
+/** The entries of a changelog, as the newest pi reads them to show what an update brings. */
+async function entriesOf(path: string): Promise<{ readonly content: string }[]> {
+	const { parseChangelog } = (await import(join(root, ".hosts", newest, "dist/utils/changelog.js"))) as {
+		parseChangelog: (path: string) => { readonly content: string }[];
+	};
+	return parseChangelog(path);
+}
 
-test("the newest entry of the changelog is at most 12 short lines, with the rest under Details", () => {
-	const [, newest = ""] = read("CHANGELOG.md").split(/^## .*$/m);
-	const [short = "", details] = newest.split(/^### Details$/m);
-	const lines = short.split("\n").filter((line) => line !== "");
+test("what pi shows of the changelog after an update is this version's news in at most 12 short lines", async () => {
+	const [{ content } = { content: "" }] = await entriesOf(join(root, "CHANGELOG.md"));
+	const [heading = "", ...lines] = content.split("\n").filter((line) => line !== "");
+	assert.ok(heading.startsWith(`## [${manifest.version}]`), heading);
 	assert.ok(lines.length > 0 && lines.length <= 12, `${lines.length} lines`);
 	for (const line of lines) assert.ok(line.length <= 110, line);
-	assert.notEqual(details, undefined);
+	assert.match(read("CHANGELOG.md"), new RegExp(`^## Details of ${manifest.version}$`, "m"));
 });
