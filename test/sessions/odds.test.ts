@@ -50,6 +50,18 @@ describe("the question", () => {
 		assert.doesNotMatch(third, /Of your/);
 	});
 
+	for (const [what, limit, more] of [
+		["calls", { PI_TURN_LIMIT_TOOLS: "4" }, "7 more turns ($0.07)"],
+		["dollars", { PI_TURN_LIMIT_COST: "0.04" }, "8 more turns ($0.08)"],
+		["tokens", { PI_TURN_LIMIT_TOKENS: "40k" }, "8 more turns ($0.08)"],
+	] as const)
+		test(`says it of prompts that spent as many ${what}`, async (t) => {
+			const many = oddsOf(runs(20, (i) => i + 1, { tokens: 10_000 }));
+			const model = endless(what === "tokens" ? { ...noop, usage: { prompt: 9000, completion: 1000 } } : noop);
+			const [first = ""] = await asked(t, { env: limit, model }, (pi) => storeOdds(pi.folder, many));
+			assert.ok(first.includes(`\n${LINE(16, more)}\n`), first);
+		});
+
 	const four = { env: { PI_MAX_TURNS: "4" } };
 	for (const [where, options, prepare] of [
 		["about a limit of a session", { env: { PI_MAX_TURNS: "unlimited", PI_TURN_LIMIT_SESSION_TURNS: "4" } }, store],
