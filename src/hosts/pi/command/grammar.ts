@@ -59,6 +59,18 @@ const ELSEWHERE = new Map<string, string | undefined>([
 	[BUDGET, VARIABLE],
 ]);
 
+/** In place of a number. */
+const UNLIMITED: readonly string[] = ["unlimited", "off"];
+
+/** Words of other programs, and ours for the same; none for the command alone. */
+const OFTEN_TYPED: ReadonlyMap<string, string> = new Map([
+	["status", ""],
+	["show", ""],
+	["reset", "default"],
+	["none", "unlimited"],
+	["never", "unlimited"],
+]);
+
 /** Everything that can be the first word, for somebody who has misspelt it. */
 const FIRST_WORDS = [
 	...new Set([...BY_WORD.keys(), ...ALIASES.keys()].flatMap((words) => words.split(" ").slice(0, 1))),
@@ -93,36 +105,66 @@ export function parseCommand(args: string): TypedCommand {
 	return { word: "", key: KEY_OF.turns, text: words.join(" ") };
 }
 
-/** The mistake in what was typed, if there is one. */
-export function mistakeIn({ alone, word, key, text }: TypedCommand): string | undefined {
-	if (alone === "advise" || text === "") return undefined;
-	if (alone === "forget") return keysNamed(text).length > 0 ? undefined : unknownWord(text);
-	if (alone) return `${alone}: expected nothing after it, got ${quote(text)}. Nothing has changed.`;
+function isCommand({ alone, key, text }: TypedCommand): boolean {
+	if (alone === "advise" || text === "") return true;
+	if (alone === "forget") return keysNamed(text).length > 0;
 	const id = meterOf(key);
-	const { read, parse, expected } = SETTINGS[key];
-	if (read(parse(text)) !== undefined || (id && increaseOf(id, text))) return undefined;
-	if (id && text.startsWith("+"))
-		return `${word || "turns"}: expected an increase such as +${kindOf(id).step}, got ${quote(text)}. Nothing has changed.`;
-	const isNumber = /^[-$.\d]/.test(text);
-	if (word === "" && !isNumber) return unknownWord(text);
-	if (TYPED_SCOPES.includes(word) && !isNumber) return unknownWord(`${word} ${text}`);
-	return `${word || "turns"}: expected ${expected}, got ${quote(text)}. Nothing has changed.`;
+	const { read, parse } = SETTINGS[key];
+	return !alone && (read(parse(text)) !== undefined || Boolean(id && increaseOf(id, text)));
 }
 
-/** `text` begins with a word that is none, or with a scope that does not take the next one. */
-function unknownWord(text: string): string {
+/** The mistake in what was typed, if there is one. */
+export function mistakeIn(typed: TypedCommand): string | undefined {
+	if (isCommand(typed)) return undefined;
+	const { alone, word, key, text } = typed;
+	if (alone === "forget") return unknownWord(text);
+	if (alone) return expectedNothing(alone, text);
+	const id = meterOf(key);
+	if (id && text.startsWith("+")) return expected(word, `an increase such as +${kindOf(id).step}`, text);
+	const isNumber = /^[$.\d]|^-\d/.test(text);
+	if (word === "" && !isNumber) return unknownWord(text, OFTEN_TYPED.get(text.toLowerCase()) ?? meant(text));
+	if (TYPED_SCOPES.includes(word) && !isNumber) return unknownWord(`${word} ${text}`);
+	return expected(word, SETTINGS[key].expected, text, meant(`${word} ${text}`.trim()));
+}
+
+function expected(word: string, what: string, got: string, instead?: string): string {
+	return `${word || "turns"}: expected ${what}, got ${quote(got)}.${didYouMean(instead)} Nothing has changed.`;
+}
+
+function expectedNothing(word: string, got: string, instead?: string): string {
+	return expected(word, "nothing after it", got, instead);
+}
+
+function didYouMean(command: string | undefined): string {
+	return command === undefined ? "" : ` Did you mean ${command}?`;
+}
+
+/** The command that has the same words in another form, if one has: `turns 5` for `5 turns`, `cost $5` for `$5`. */
+function meant(text: string): string | undefined {
+	const [first = "", ...rest] = text.split(" ");
+	const scope = TYPED_SCOPES.includes(first) ? first : "";
+	const value = scope === "" ? text : rest.join(" ");
+	const units = ["cost", "time", "tokens"].map((meter) => `${scope} ${meter} ${value}`.trim());
+	const turned = rest.length === 0 ? text : `${rest.join(" ")} ${first}`;
+	const forms = [turned, text.replace(/[=:]/, " "), text.replaceAll(" ", "-"), ...units];
+	return forms.find((form) => form !== text && isCommand(parseCommand(form)));
+}
+
+/** `text` begins with a word that is none, or with a scope that does not take the next one. `instead`: a command that does. */
+function unknownWord(text: string, instead?: string): string {
 	const [word = "", second = ""] = text.split(" ");
-	const hint = (typed: string, known: readonly string[]): string => {
-		const meant = nearest(typed, known);
-		return meant === undefined || meant === typed ? "" : ` Did you mean ${meant}?`;
+	const near = (typed: string, known: readonly string[]): string | undefined => {
+		const found = nearest(typed.replace(/^-+/, ""), known);
+		return found === typed ? undefined : found;
 	};
 	const scope = TYPED_SCOPES.find((each) => each === word.toLowerCase());
-	if (scope !== undefined)
-		return `${scope}: expected ${listed(OF_SCOPE)}, got ${quote(second)}.${hint(second, OF_SCOPE)} Nothing has changed.`;
+	if (scope !== undefined) return expected(scope, listed(OF_SCOPE), second, near(second, OF_SCOPE));
+	if (UNLIMITED.includes(word.toLowerCase())) return expectedNothing(word, text.slice(word.length + 1), instead);
 	const name = [...ELSEWHERE.keys()].find((each) => each.toLowerCase() === word.toLowerCase());
 	const variable = ELSEWHERE.get(name ?? "");
 	if (name !== undefined) return `${name} is set in turn-limit.json${variable ? ` or by ${variable}` : ""}, not here.`;
-	return `Unknown word ${quote(word)}.${hint(word, FIRST_WORDS)} /turn-limit help lists all.`;
+	const hint = instead === "" ? " /turn-limit alone shows the limits." : didYouMean(instead ?? near(word, FIRST_WORDS));
+	return `Unknown word ${quote(word)}.${hint} /turn-limit help lists all.`;
 }
 
 /** `turns, cost or tokens` */
