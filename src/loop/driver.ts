@@ -12,7 +12,7 @@ import { Clock } from "./clock.ts";
 import type { Host, OpenQuestion } from "./port.ts";
 import type { Shared } from "./sharing/reservation.ts";
 import type { SharedLimits } from "./sharing/shared-limits.ts";
-import { Tally } from "./tally.ts";
+import { Tally, type TallyFacts } from "./tally.ts";
 
 export type Charged = Readonly<Partial<Record<AmountId, number>>>;
 
@@ -201,17 +201,17 @@ export class Driver<C> {
 	}
 
 	/** Another driver goes on: every request answers `left` from now on, and events go to `successor`. Gives what that one resumes with. */
-	leave(successor: (event: Event) => Promise<void>): { readonly isWorking: boolean; readonly tally: Tally } {
+	leave(successor: (event: Event) => Promise<void>): { readonly isWorking: boolean; readonly tally: TallyFacts } {
 		this.#successor = successor;
 		const isWorking = this.#clock.isRunning;
 		this.#clock.stop();
-		return { isWorking, tally: this.#tally };
+		return { isWorking, tally: this.#tally.facts };
 	}
 
 	/** Goes on with the state of another driver, whose question is asked again. */
-	resume(state: State, { isWorking, tally }: { isWorking: boolean; tally?: Tally | undefined }, at: C): void {
+	resume(state: State, { isWorking, tally }: { isWorking: boolean; tally?: TallyFacts | undefined }, at: C): void {
 		this.#state = state;
-		this.#tally = tally ?? this.#tally;
+		this.#tally = new Tally(tally);
 		if (isWorking) this.#clock.run();
 		this.#watchTime(at);
 	}
@@ -234,6 +234,11 @@ export class Driver<C> {
 
 	async #reserve(at: C): Promise<void> {
 		const event = await this.#shared.reserve(this.#state.meters, [this.#host.signal(at), this.endSignal]);
+		if (this.hasLeft) {
+			// The successor reserves by itself.
+			await this.#shared.endRun();
+			return;
+		}
 		this.#host.reserved?.(this.#state, at);
 		if ("balances" in event) await this.#adopt(event.balances, at);
 		await this.step(event, at);

@@ -1,8 +1,10 @@
-/** A breaker's counts as data, to go on in another process or with another version. The limits are those of whoever goes on. */
+/** A breaker's counts as data, to go on in another process, or after pi has reloaded its extensions. */
 import { isObject } from "../core/is-object.ts";
+import type { Meter } from "../core/limit.ts";
 import { METER_IDS, type MeterId, type PerMeter, perMeter, perRunMeter } from "../core/meters.ts";
+import { isPolicy } from "../core/policies.ts";
 import type { Spent, Trip, Verdict } from "../core/outcome.ts";
-import { type Active, IDLE, type Phase, type Run, type State } from "../core/state.ts";
+import { IDLE, type Phase, type Run, type State } from "../core/state.ts";
 import { NO_STREAK, type Streak } from "../core/streak.ts";
 import type { TurnState } from "../core/turn.ts";
 import { isCount } from "../core/unit.ts";
@@ -42,13 +44,18 @@ export function restore(fresh: State, { phase, used, extra, advice, streak }: Sa
 	return { ...fresh, meters, advice, streak, phase };
 }
 
-/** The state that an instance of another version has left, as far as this one understands it; else `fresh`. */
+/** The state that an earlier instance has left, perhaps of another version; a meter that it does not know is that of `fresh`, and so is a state that cannot be read. */
 export function adopt(fresh: State, left: unknown): State {
 	try {
-		const { meters, ...rest } = objectIn(left);
-		const counts = Object.entries(objectIn(meters)).map(([id, meter]) => [id, objectIn(meter)] as const);
-		const each = (key: string): object => Object.fromEntries(counts.map(([id, meter]) => [id, meter[key]]));
-		return restore(fresh, readSaved({ ...rest, used: each("used"), extra: each("extra") }));
+		const { meters, phase, advice, streak } = objectIn(left);
+		const known = objectIn(meters);
+		return {
+			...fresh,
+			meters: perMeter((id) => (id in known ? meterIn(known[id]) : fresh.meters[id])),
+			phase: phaseIn(phase, true),
+			advice: adviceIn(advice),
+			streak: streakIn(streak),
+		};
 	} catch {
 		return fresh;
 	}
@@ -78,34 +85,54 @@ function countsIn(value: unknown, is: (value: unknown) => boolean): Partial<PerM
 	return Object.fromEntries(counts.map(([id, count]) => [id, must<number>(count, is)]));
 }
 
-/** A question is asked again: the run goes on to the gate at which it was asked. */
-function phaseIn(value: unknown): Phase {
+function meterIn(value: unknown): Meter {
+	const { limit, used, extra } = objectIn(value);
+	const { max, policy } = objectIn(limit);
+	return {
+		limit: { max: must(max, isMax), policy: must(policy, isPolicy) },
+		used: must(used, isCount),
+		extra: must(extra, Number.isSafeInteger),
+	};
+}
+
+function isMax(value: unknown): boolean {
+	return value === "unlimited" || isCount(value);
+}
+
+/** A question is asked again: the run goes on to the gate at which it was asked. `isHere`: it goes on in the same process. */
+function phaseIn(value: unknown, isHere = false): Phase {
 	const phase = objectIn(value);
+	const run = (): Run => runIn(phase["run"], isHere);
 	switch (phase["name"]) {
 		case "idle":
-			return IDLE;
+			return isHere ? idleIn(phase) : IDLE;
 		case "running":
 		case "asking":
-			return { name: "running", run: runIn(phase["run"]) };
+			return { name: "running", run: run() };
 		case "finishing": {
 			const { turns, concluded } = phase;
-			const run = runIn(phase["run"]);
 			return {
 				name: "finishing",
-				run,
+				run: run(),
 				trip: tripIn(phase["trip"]),
 				turns: must(turns, isCount),
 				concluded: concluded === true,
 			};
 		}
 		default:
-			return stoppedIn(phase);
+			must(phase["name"], (name) => name === "stopped");
+			return { name: "stopped", run: run(), verdict: verdictIn(objectIn(phase["verdict"])) };
 	}
 }
 
-function stoppedIn({ name, run, verdict }: Readonly<Record<string, unknown>>): Active {
-	must(name, () => name === "stopped");
-	return { name: "stopped", run: runIn(run), verdict: verdictIn(objectIn(verdict)) };
+function idleIn({ prompted, promised, refusedSinceStop }: Saved): Phase {
+	const counts = countsIn(promised ?? {}, isCount);
+	return {
+		name: "idle",
+		prompted: prompted === true,
+		promised: perMeter((id) => counts[id] ?? 0),
+		refusedSinceStop: isCount(refusedSinceStop) ? refusedSinceStop : undefined,
+	};
 }
 
 type Saved = Readonly<Record<string, unknown>>;
@@ -130,11 +157,13 @@ function verdictIn(saved: Saved): Verdict {
 
 function tripIn(value: unknown): Trip {
 	const { meter, limit } = objectIn(value);
-	return { meter: must(meter, isMeter), limit: must(limit, (max) => max === "unlimited" || isCount(max)) };
+	return { meter: must(meter, isMeter), limit: must(limit, isMax) };
 }
 
-function runIn(value: unknown): Run {
-	const { spent, turn, passes, advised } = objectIn(value);
+/** Room that is held is reserved again. */
+function runIn(value: unknown, isHere: boolean): Run {
+	const { spent, turn, passes, advised, ...run } = objectIn(value);
+	const { refusedSinceStop, endsAsking, refusals, isWaived } = isHere ? run : {};
 	const counts = objectIn(spent);
 	return {
 		spent: {
@@ -144,10 +173,11 @@ function runIn(value: unknown): Run {
 		turn: turnIn(turn),
 		passes: must(passes, (ids) => Array.isArray(ids) && ids.every(isMeter)),
 		...(advised === undefined ? {} : { advised: must<MeterId>(advised, isMeter) }),
-		endsAsking: false,
-		refusals: 0,
+		...(isCount(refusedSinceStop) ? { refusedSinceStop } : {}),
+		endsAsking: endsAsking === true,
+		refusals: isCount(refusals) ? refusals : 0,
 		isHeld: false,
-		isWaived: false,
+		isWaived: isWaived === true,
 	};
 }
 

@@ -11,74 +11,91 @@ const PATHS = ["path", "file_path", "filePath", "file"];
 /** The calls that the question shows. */
 const LAST = 3;
 
-export class Tally {
-	#since: "prompt" | "yes" = "prompt";
-	readonly #calls = new Map<string, number>();
+/** Plain data, because another instance may take them over. */
+export interface TallyFacts {
+	readonly since: "prompt" | "yes";
+	/** By tool. */
+	readonly calls: ReadonlyMap<string, number>;
 	/** Newest first. */
-	#last: readonly Call[] = [];
+	readonly last: readonly Call[];
 	/** Calls under way that change a file, by id. */
-	readonly #changing = new Map<string, string>();
-	readonly #changed = new Set<string>();
-	#errors = 0;
+	readonly changing: ReadonlyMap<string, string>;
+	readonly changed: ReadonlySet<string>;
+	readonly errors: number;
 	/** Spent since the prompt by runs that are over. */
-	#earlier: Spent | undefined;
+	readonly earlier?: Spent | undefined;
+}
+
+const NOTHING_DONE = { calls: new Map(), last: [], changed: new Set<string>(), errors: 0 } as const;
+
+export class Tally {
+	#facts: TallyFacts;
+
+	constructor(facts: TallyFacts = { ...NOTHING_DONE, since: "prompt", changing: new Map() }) {
+		this.#facts = facts;
+	}
+
+	get facts(): TallyFacts {
+		return this.#facts;
+	}
 
 	/** A person has prompted. */
 	prompted(): void {
-		this.#earlier = undefined;
-		this.#reset("prompt");
+		this.#note({ ...NOTHING_DONE, since: "prompt", earlier: undefined });
 	}
 
 	/** A person has said yes at a question. */
 	continued(): void {
-		this.#reset("yes");
+		this.#note({ ...NOTHING_DONE, since: "yes" });
 	}
 
 	/** A run is over. The next one belongs to the same prompt, unless somebody prompts. */
 	ended(spent: Spent): void {
-		this.#earlier = add(this.#earlier, spent);
+		this.#note({ earlier: add(this.#facts.earlier, spent) });
 	}
 
 	/** A call was admitted. */
 	called(call: Call): void {
+		const { calls, last, changed, changing } = this.#facts;
 		const tool = clip(call.tool, 30);
-		this.#calls.set(tool, (this.#calls.get(tool) ?? 0) + 1);
-		this.#last = [call, ...this.#last].slice(0, LAST);
+		this.#note({
+			calls: new Map(calls).set(tool, (calls.get(tool) ?? 0) + 1),
+			last: [call, ...last].slice(0, LAST),
+		});
 		const file = fileOf(call);
 		if (file === undefined) return;
-		if (call.id === undefined) this.#changed.add(file);
-		else this.#changing.set(call.id, file);
+		if (call.id === undefined) this.#note({ changed: new Set(changed).add(file) });
+		else this.#note({ changing: new Map(changing).set(call.id, file) });
 	}
 
 	/** The host reports the end of a call. */
 	callEnded(id: string, isError: boolean): void {
-		const file = this.#changing.get(id);
-		this.#changing.delete(id);
-		if (isError) this.#errors++;
-		else if (file !== undefined) this.#changed.add(file);
+		const { changing, changed, errors } = this.#facts;
+		const file = changing.get(id);
+		if (isError) this.#note({ errors: errors + 1 });
+		if (file === undefined) return;
+		this.#note({ changing: new Map([...changing].filter(([other]) => other !== id)) });
+		if (!isError) this.#note({ changed: new Set(changed).add(file) });
 	}
 
 	/** The sum since the person's prompt, if it is more than this run has spent. */
 	sincePrompt(spent: Spent): Spent | undefined {
-		return this.#earlier && this.#earlier.turns > 0 ? add(this.#earlier, spent) : undefined;
+		const { earlier } = this.#facts;
+		return earlier && earlier.turns > 0 ? add(earlier, spent) : undefined;
 	}
 
 	/** Up to two lines: the calls by tool, changed files and errors; the last calls, newest first. None without a call. */
 	lines(describe: (call: Call) => string): readonly string[] {
-		if (this.#last.length === 0) return [];
-		const tools = [...this.#calls].toSorted(([, a], [, b]) => b - a).map(([tool, times]) => `${times} ${tool}`);
-		const files = several(this.#changed.size, "file changed", "files changed");
-		const errors = several(this.#errors, "error", "errors");
-		const counts = [tools.join(", "), ...files, ...errors].join(" · ");
-		return [`Since your ${this.#since}: ${counts}`, `Last: ${this.#last.map(describe).join(" · ")}`];
+		const { since, calls, last, changed, errors } = this.#facts;
+		if (last.length === 0) return [];
+		const tools = [...calls].toSorted(([, a], [, b]) => b - a).map(([tool, times]) => `${times} ${tool}`);
+		const files = several(changed.size, "file changed", "files changed");
+		const counts = [tools.join(", "), ...files, ...several(errors, "error", "errors")].join(" · ");
+		return [`Since your ${since}: ${counts}`, `Last: ${last.map(describe).join(" · ")}`];
 	}
 
-	#reset(since: "prompt" | "yes"): void {
-		this.#since = since;
-		this.#calls.clear();
-		this.#last = [];
-		this.#changed.clear();
-		this.#errors = 0;
+	#note(facts: Partial<TallyFacts>): void {
+		this.#facts = { ...this.#facts, ...facts };
 	}
 }
 

@@ -1,6 +1,6 @@
 /** Pi reloads its extensions while one of our handlers works, or at the end of a run: nothing passes, nothing is forgotten. */
 import assert from "node:assert/strict";
-import { describe, test, type TestContext } from "node:test";
+import { before, describe, mock, test, type TestContext } from "node:test";
 import { tmpdir } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI, ExtensionFactory } from "@earendil-works/pi-coding-agent";
@@ -15,6 +15,20 @@ import { write } from "../harness/folders.ts";
 import { endless, held, text, times } from "../harness/model.ts";
 import { SessionManager } from "../harness/pi.ts";
 import { noop } from "../harness/session.ts";
+
+/** Every instance that is left here is of another build: it hands over data, not objects, and knows no limits of a month. */
+before(() => {
+	const { legacies } = shared;
+	const set = legacies.set.bind(legacies);
+	mock.method(legacies, "set", (id: string, left: { state?: { meters?: object } }) => {
+		const functions = Object.entries(left).filter(([, value]) => typeof value === "function");
+		const data = Object.entries(left).filter(([, value]) => typeof value !== "function");
+		const copy = structuredClone(Object.fromEntries(data)) as typeof left;
+		for (const meter of Object.keys(copy.state?.meters ?? {}))
+			if (meter.startsWith("month")) Reflect.deleteProperty(copy.state?.meters ?? {}, meter);
+		return set(id, Object.assign(left, copy, Object.fromEntries(functions)));
+	});
+});
 
 const limit = (n: number): Record<string, string> => ({ PI_MAX_TURNS: String(n), PI_TURN_LIMIT_GRACE: "0" });
 const ends = (pi: Inside): string[] =>
@@ -191,6 +205,18 @@ test("the model is told of its circle, though pi reloads during the third call",
 	);
 });
 
+test("a reload between runs keeps what was granted for the next prompt, and that only a prompt starts one", async (t) => {
+	const pi = await inside(t, { model: endless(noop), env: limit(2), person: () => false });
+	await pi.run("go");
+	await pi.session.reload();
+	await pi.session.sendCustomMessage({ customType: "peer", content: "go on", display: true }, { triggerTurn: true });
+	assert.deepEqual([pi.model.requests.length, pi.asked.length], [2, 1]);
+	await pi.run("/turn-limit +1");
+	await pi.session.reload();
+	await pi.run("again");
+	assert.deepEqual([pi.model.requests.length, ends(pi).at(-1)], [2 + 3, "declined 3"]);
+});
+
 test("a second reload while the first is under way ends no instance that has just begun", async (t) => {
 	const pi = await inside(t, { model: endless(noop), env: limit(2), person: () => false });
 	await Promise.all([pi.session.reload(), pi.session.reload()]);
@@ -345,18 +371,20 @@ describe("an instance of another version", () => {
 		const shares = { endRun: () => Promise.resolve(void ended.push("shares")) };
 		const rest = { rank: "installed", isWorking: false, turn: {}, telling: {}, prompt: { isPersons: false } };
 		const legacy = { ...rest, state, shares, messages: {}, succeed: () => ended.push("old"), expectHeir: () => {} };
-		shared.legacies.set(manager.getSessionId(), legacy);
+		Map.prototype.set.call(shared.legacies, manager.getSessionId(), legacy);
 		t.after(() => shared.legacies.clear());
 		return { manager, ended };
 	}
 
-	const limit = { max: "unlimited", policy: "abort" };
+	const limitOf = (id: string): object => ({ max: id === "turns" ? 3 : "unlimited", policy: "abort" });
 	const ids = METER_IDS.filter((id) => !/^(week|month)/.test(id));
 	const none = { turns: 0, toolCalls: 0, cost: 0, tokens: 0, time: 0, repeats: 0, continuations: 0 };
 	/** 2.0's, in mid-run after so many turns. */
 	const afterTurns = (turns: number): object => ({
 		...{ attended: false, isMember: false, grace: 0, exempt: [], advice: "armed" },
-		meters: Object.fromEntries(ids.map((id) => [id, { limit, used: id === "turns" ? turns : 0, extra: 0 }])),
+		meters: Object.fromEntries(
+			ids.map((id) => [id, { limit: limitOf(id), used: id === "turns" ? turns : 0, extra: 0 }]),
+		),
 		streak: { recent: [], same: [0, 0, 0], warned: "no" },
 		phase: {
 			name: "running",

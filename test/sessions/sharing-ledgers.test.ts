@@ -7,7 +7,7 @@ import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../../src/ledger/memory/ledger.ts";
 import { LedgerError } from "../../src/ledger/faults.ts";
 import type { Account, FleetAccount, Ledger } from "../../src/ledger/port.ts";
-import { SharedLimits } from "../../src/loop/sharing/shared-limits.ts";
+import { CombinedLedger } from "../../src/ledger/combined.ts";
 import { Reservations } from "../../src/loop/sharing/reservation.ts";
 import { fleetAccounts } from "../../src/loop/sharing/fleet-accounts.ts";
 import type { Budget } from "../../src/settings/budget.ts";
@@ -475,16 +475,11 @@ describe("a fleet's budget", () => {
 
 	/** A session of pi whose fleet's ledger is in this process, with the caps of an operator. */
 	async function guarded(t: TestContext, caps: object): Promise<Inside> {
-		const limits: SharedLimits[] = [];
-		// Every session looks whether it has a tree when it begins.
-		t.mock.method(SharedLimits.prototype, "treeOf", function (this: SharedLimits) {
-			limits.push(this);
-		});
-		const pi = await ofFleet(t, { limits: {}, person: () => false });
-		const open = memory();
-		await open().join(team(caps));
-		limits[0]?.takeOver(new Reservations("nowhere", () => Promise.resolve(open()), undefined, budget({ turns: 9 })));
-		return pi;
+		const books = memory()();
+		await books.join(team(caps));
+		for (const name of ["join", "reserve", "settle", "renew", "raise", "read"] as const)
+			t.mock.method(CombinedLedger.prototype, name, books[name].bind(books) as () => Promise<never>);
+		return await ofFleet(t, { limits: {}, person: () => false });
 	}
 
 	test("of which an operator has set a cap that the settings do not name stops a session, and asks nobody", async (t) => {

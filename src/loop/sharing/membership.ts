@@ -13,32 +13,49 @@ export interface Agents {
 	readonly ended: number;
 }
 
+/** Plain data, because another instance may take it over. */
+export interface MembershipFacts {
+	/** The accounts of the fleet that this session has joined. */
+	readonly joined: readonly string[];
+	/** Its name. */
+	readonly tree: string | undefined;
+	/** By meter: the limits of the tree that we have begun, and what was granted before each of them was set. */
+	readonly limits: Amounts | undefined;
+	readonly before: Amounts;
+	/** This agent's hold in its tree, while it runs. */
+	readonly agent: LedgerEntry | undefined;
+	/** It has run in this tree before. */
+	readonly hasEnded: boolean;
+}
+
+const NO_TREE = { tree: undefined, limits: undefined, before: {}, hasEnded: false } as const;
+
 export class Membership {
 	readonly #budget: Budget | undefined;
-	/** The accounts of the fleet that this session has joined. */
-	readonly #joined = new Set<string>();
 	readonly #isMember: boolean;
 	/** The tree is the root's, and this session a member. */
 	readonly #isInherited: boolean;
-	#tree: string | undefined;
-	/** By meter: the limits of the tree that we have begun, and what was granted before each of them was set. */
-	#limits: Amounts | undefined;
-	#before: Amounts = {};
-	/** This agent's hold in its tree, while it runs. */
-	#agent: LedgerEntry | undefined;
-	/** It has run in this tree before. */
-	#hasEnded = false;
+	#facts: MembershipFacts;
 
 	/** `tree`: the name of the root's, in a member. */
 	constructor(tree: string | undefined, budget: Budget | undefined, isMember: boolean) {
 		this.#budget = budget;
 		this.#isMember = isMember;
-		this.#tree = tree;
+		this.#facts = { ...NO_TREE, joined: [], agent: undefined, tree };
 		this.#isInherited = tree !== undefined;
 	}
 
+	get facts(): MembershipFacts {
+		return this.#facts;
+	}
+
+	/** Goes on where another instance has left. */
+	takeOver(facts: MembershipFacts): void {
+		this.#facts = facts;
+	}
+
 	get tree(): string | undefined {
-		return this.#tree;
+		return this.#facts.tree;
 	}
 
 	/** This session is a member, and the tree is its root's. */
@@ -47,19 +64,15 @@ export class Membership {
 	}
 
 	get agent(): LedgerEntry | undefined {
-		return this.#agent;
+		return this.#facts.agent;
 	}
 
 	get #isInTree(): boolean {
-		return this.#isInherited || this.#limits !== undefined;
+		return this.#isInherited || this.#facts.limits !== undefined;
 	}
 
 	beginTree(): void {
-		if (this.#isInherited) return;
-		this.#tree = undefined;
-		this.#limits = undefined;
-		this.#before = {};
-		this.#hasEnded = false;
+		if (!this.#isInherited) this.#note(NO_TREE);
 	}
 
 	/** From the outermost to the innermost. */
@@ -71,7 +84,7 @@ export class Membership {
 
 	/** The ledger knows the account. */
 	isKnown(account: Account): boolean {
-		if (account.scope === "fleet") return this.#joined.has(account.name);
+		if (account.scope === "fleet") return this.#facts.joined.includes(account.name);
 		return account.scope !== "tree" || this.#isInTree;
 	}
 
@@ -82,8 +95,10 @@ export class Membership {
 	#treeOf(meters: Meters, isOpen: boolean): readonly Account[] {
 		const limits = Object.entries(capsOf(meters, "tree"));
 		if (!this.#isInherited && limits.length === 0 && !isOpen) return [];
-		const caps = limits.map(([of, limit]) => [of, Math.max(0, limit - (this.#before[of] ?? 0))]);
-		return [{ scope: "tree", name: (this.#tree ??= randomUUID()), caps: Object.fromEntries(caps) as Amounts }];
+		const { before, tree: name = randomUUID() } = this.#facts;
+		this.#note({ tree: name });
+		const caps = limits.map(([of, limit]) => [of, Math.max(0, limit - (before[of] ?? 0))]);
+		return [{ scope: "tree", name, caps: Object.fromEntries(caps) as Amounts }];
 	}
 
 	/** Joins what was not joined yet, and gives the accounts. `lease`: how long we count as alive. */
@@ -92,9 +107,9 @@ export class Membership {
 		const accounts = this.accountsOf(meters);
 		for (const account of accounts) {
 			// A budget that an operator has deleted is not made again: its agents stop.
-			if (account.scope !== "fleet" || this.#joined.has(account.name)) continue;
+			if (account.scope !== "fleet" || this.isKnown(account)) continue;
 			await ledger.join(account);
-			this.#joined.add(account.name);
+			this.#note({ joined: [...this.#facts.joined, account.name] });
 		}
 		return accounts;
 	}
@@ -108,39 +123,43 @@ export class Membership {
 			await ledger.join({ ...tree, caps: {} });
 			const promised = extrasOf(meters, "tree");
 			// One id per tree, because this is done again if it fails.
-			if (Object.keys(promised).length > 0) await ledger.raise(`promised to ${this.#tree}`, tree, promised);
-			this.#limits = capsOf(meters, "tree");
+			if (Object.keys(promised).length > 0) await ledger.raise(`promised to ${this.tree}`, tree, promised);
+			this.#note({ limits: capsOf(meters, "tree") });
 		}
 		await this.keep(ledger, meters);
-		if (this.#agent) return;
-		this.#agent = { id: randomUUID(), accounts: [tree] };
-		await ledger.reserve(this.#agent.id, [tree], { agents: 1 }, lease);
+		if (this.agent) return;
+		const agent = { id: randomUUID(), accounts: [tree] };
+		this.#note({ agent });
+		await ledger.reserve(agent.id, [tree], { agents: 1 }, lease);
 	}
 
 	/** Counts earlier grants as part of a limit that is set now, because the ledger adds every grant to the cap. */
 	async keep(ledger: Ledger, meters: Meters): Promise<void> {
-		const old = this.#limits;
+		const { tree: name, limits: old, before } = this.#facts;
 		const limits = capsOf(meters, "tree");
-		if (this.#tree === undefined || old === undefined || isDeepStrictEqual(limits, old)) return;
+		if (name === undefined || old === undefined || isDeepStrictEqual(limits, old)) return;
 		const nothing = Object.fromEntries(Object.keys(limits).map((of) => [of, 0]));
-		const [granted] = await ledger.read([{ scope: "tree", name: this.#tree, caps: nothing }]);
-		const before = Object.entries(limits).map(([of, limit]) => {
-			return [of, limit === old[of] ? (this.#before[of] ?? 0) : Number(granted?.meters[of]?.cap)];
+		const [granted] = await ledger.read([{ scope: "tree", name, caps: nothing }]);
+		const earlier = Object.entries(limits).map(([of, limit]) => {
+			return [of, limit === old[of] ? (before[of] ?? 0) : Number(granted?.meters[of]?.cap)];
 		});
-		this.#limits = limits;
-		this.#before = Object.fromEntries(before) as Amounts;
+		this.#note({ limits, before: Object.fromEntries(earlier) as Amounts });
 	}
 
 	/** The run is over; an agent counts once as ended, however often it runs. */
 	leave(owe: (agent: LedgerEntry, amounts: Amounts) => void): void {
-		if (this.#agent === undefined) return;
-		owe(this.#agent, this.#hasEnded ? {} : { agents: 1 });
-		this.#hasEnded = true;
-		this.#agent = undefined;
+		const { agent, hasEnded } = this.#facts;
+		if (agent === undefined) return;
+		owe(agent, hasEnded ? {} : { agents: 1 });
+		this.#note({ hasEnded: true, agent: undefined });
 	}
 
 	agentsIn(readings: readonly Reading[]): Agents | undefined {
 		const agents = readings.find(({ account }) => account.scope === "tree")?.meters["agents"];
 		return agents && { alive: agents.held, ended: agents.used };
+	}
+
+	#note(facts: Partial<MembershipFacts>): void {
+		this.#facts = { ...this.#facts, ...facts };
 	}
 }

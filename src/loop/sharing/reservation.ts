@@ -1,7 +1,7 @@
 /** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { kindOf, type Max, type MeterId } from "../../core/meters.ts";
+import { kindOf, type Max, METER_IDS, type MeterId } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
 import { asOf, isPeriodAccount } from "../../ledger/account-key.ts";
 import { faultOf } from "../../ledger/faults.ts";
@@ -10,9 +10,9 @@ import { DebtFiles } from "../../ledger/debt-files.ts";
 import { serverIn } from "../../ledger/postgres/address.ts";
 import type { Budget } from "../../settings/budget.ts";
 import { balancesOf, endsOf, fullMeter, larger, type Meters, type PeriodEnd, withinMost } from "./meter-accounts.ts";
-import { type Agents, Membership } from "./membership.ts";
+import { type Agents, Membership, type MembershipFacts } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
-import { type DebtLeft, type LedgerEntry, Unsettled } from "./unsettled.ts";
+import { type DebtLeft, type LedgerEntry, Unsettled, type UnsettledFacts } from "./unsettled.ts";
 
 /** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
 const LEASE = 60_000;
@@ -42,12 +42,24 @@ interface Grant {
 	readonly at: number;
 }
 
+/** Plain data, because another instance may take it over. */
+export interface ReservationFacts {
+	readonly membership: MembershipFacts;
+	readonly unsettled: UnsettledFacts;
+	readonly turn: (LedgerEntry & { readonly isUnderWay: boolean }) | undefined;
+	readonly largest: Amounts;
+	readonly full: Account | undefined;
+	readonly grants: readonly Omit<Grant, "meters">[];
+	readonly tree: Reading | undefined;
+	readonly calls: number;
+}
+
 export class Reservations {
 	readonly at: string;
 	readonly #unsettled: Unsettled;
 	readonly #membership: Membership;
 	/** The turn for which room is held or asked for; `isUnderWay` once it was admitted. */
-	#turn: (LedgerEntry & { readonly isUnderWay: boolean }) | undefined;
+	#turn: ReservationFacts["turn"];
 	/** The most that a turn has spent so far: held for the next one. */
 	#largest: Amounts = {};
 	/** The account that was full in this run. If it is a period, that may be over by the time the person answers. */
@@ -72,6 +84,41 @@ export class Reservations {
 		const server = (): string | undefined => budget && serverIn(budget.at());
 		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), fleetId);
 		this.#membership = new Membership(tree, budget, isMember);
+	}
+
+	/** Gives everything away: another instance goes on with it. */
+	giveAway(): ReservationFacts {
+		void this.#close();
+		return {
+			membership: this.#membership.facts,
+			unsettled: this.#unsettled.facts,
+			turn: this.#turn,
+			largest: this.#largest,
+			full: this.#full,
+			grants: this.#grants.map(({ id, meter, by, full, at }) => ({ id, meter, by, full, at })),
+			tree: this.#tree,
+			calls: this.#calls,
+		};
+	}
+
+	/** Goes on where another instance has left. */
+	takeOver(
+		{ membership, unsettled, turn, largest, full, grants, tree, calls }: ReservationFacts,
+		meters: Meters,
+	): void {
+		this.#membership.takeOver(membership);
+		this.#unsettled.takeOver(unsettled);
+		this.#turn = turn;
+		this.#largest = largest;
+		this.#full = full;
+		this.#grants = grants.filter(({ meter }) => METER_IDS.includes(meter)).map((grant) => ({ ...grant, meters }));
+		this.#tree = tree;
+		this.#calls = calls;
+		if (turn || membership.agent) this.#keepHolds();
+	}
+
+	#keepHolds(): void {
+		this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
 	}
 
 	/** The tree in which this session counts, if it has one. */
@@ -122,7 +169,7 @@ export class Reservations {
 		try {
 			const ledger = await this.#unsettled.ready();
 			if (isAborted()) return INTERRUPTED;
-			this.#renewing ??= setInterval(() => this.#renew(), RENEWAL).unref();
+			this.#keepHolds();
 			await this.#makeGrants(ledger);
 			const accounts = await this.#membership.join(ledger, meters, LEASE);
 			if (this.#turn?.id === id) this.#turn = { ...this.#turn, accounts };

@@ -9,7 +9,7 @@ import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { Reservations, Shared } from "./reservation.ts";
+import type { ReservationFacts, Reservations, Shared } from "./reservation.ts";
 import type { Tree } from "../tree/tree-variable.ts";
 import type { DebtLeft } from "./unsettled.ts";
 
@@ -25,8 +25,14 @@ export interface Sharing {
 	readonly budget?: Budget | undefined;
 }
 
+/** Plain data, because another instance may take it over. */
+export interface SharedFacts extends ReservationFacts {
+	readonly fleetHolds: FleetHolds;
+}
+
 export class SharedLimits {
 	readonly #sharing: () => Sharing;
+	readonly #fleetHolds: FleetHolds = new Map();
 	#reservation: Reservations | undefined;
 
 	/** `sharing` is read when a shared limit is first used. */
@@ -44,9 +50,8 @@ export class SharedLimits {
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
 		if (budget === undefined) return (this.#reservation ??= new Reservations(at, openHome, tree, undefined, isMember));
-		const holds: FleetHolds = new Map();
-		const open = await withFleet(openHome, budget, holds);
-		const fleetId = (id: string): string => holds.get(id)?.id ?? id;
+		const open = await withFleet(openHome, budget, this.#fleetHolds);
+		const fleetId = (id: string): string => this.#fleetHolds.get(id)?.id ?? id;
 		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, fleetId));
 	}
 
@@ -111,15 +116,18 @@ export class SharedLimits {
 		return { name: reservation.tree, at: reservation.at, limits, overruled: written(overruled) };
 	}
 
-	/** What this instance holds, for the one that pi loads in its place. */
-	giveAway(): Reservations | undefined {
+	/** Gives away what this instance holds, because another one goes on with it; undefined if nothing is shared. */
+	giveAway(): SharedFacts | undefined {
 		const reservation = this.#reservation;
 		this.#reservation = undefined;
-		return reservation;
+		return reservation && { ...reservation.giveAway(), fleetHolds: this.#fleetHolds };
 	}
 
-	takeOver(reservation: Reservations | undefined): void {
-		this.#reservation = reservation;
+	/** Goes on where another instance has left. */
+	async takeOver(facts: SharedFacts | undefined, meters: Meters): Promise<void> {
+		if (facts === undefined) return;
+		for (const [id, hold] of facts.fleetHolds) this.#fleetHolds.set(id, hold);
+		(await this.#opened()).takeOver(facts, meters);
 	}
 }
 

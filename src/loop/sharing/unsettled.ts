@@ -1,7 +1,7 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
 import { asOf } from "../../ledger/account-key.ts";
 import type { Debt, DebtFiles } from "../../ledger/debt-files.ts";
-import { FAULTS, LedgerError } from "../../ledger/faults.ts";
+import { type Fault, FAULTS, LedgerError } from "../../ledger/faults.ts";
 import type { Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { withinMost } from "./meter-accounts.ts";
 
@@ -17,6 +17,14 @@ export interface DebtLeft {
 	readonly lossReason: string | undefined;
 }
 
+/** Plain data, because another instance may take it over. */
+export interface UnsettledFacts {
+	/** Not yet known to the ledger. */
+	readonly owed: readonly Debt[];
+	/** A loss of counts that nobody has been told of. */
+	readonly loss: { readonly kind: Fault; readonly message: string } | undefined;
+}
+
 export class Unsettled {
 	readonly #open: () => Promise<Ledger>;
 	readonly #files: DebtFiles;
@@ -27,7 +35,7 @@ export class Unsettled {
 	/** It was waited for in vain: the end of the run does not wait once more. */
 	#isLocked = false;
 	/** A loss of counts that nobody has been told of. */
-	#loss: LedgerError | undefined;
+	#loss: UnsettledFacts["loss"];
 	/** Why the last try failed. */
 	#why = "";
 	/** Not yet known to the ledger. */
@@ -38,6 +46,16 @@ export class Unsettled {
 		this.#open = open;
 		this.#files = files;
 		this.#fleetId = fleetId;
+	}
+
+	get facts(): UnsettledFacts {
+		return { owed: this.#owed, loss: this.#loss };
+	}
+
+	/** Goes on where another instance has left. */
+	takeOver({ owed, loss }: UnsettledFacts): void {
+		this.#owed = owed;
+		this.#loss = loss;
 	}
 
 	/** It counts in the periods that run now, however late it is paid. */
@@ -81,7 +99,7 @@ export class Unsettled {
 	async ready(): Promise<Ledger> {
 		const loss = this.#loss;
 		this.#loss = undefined;
-		if (loss) throw loss;
+		if (loss) throw new LedgerError(loss.kind, loss.message);
 		const ledger = await this.#opened();
 		await this.#pay(ledger);
 		await this.#files.pay(({ id, accounts, amounts }) => ledger.settle(id, accounts, amounts));
@@ -116,12 +134,13 @@ export class Unsettled {
 	lose(error: unknown, isTold = false): string {
 		if (!(error instanceof LedgerError)) throw error;
 		this.#isLost = true;
-		const { retry, knows } = FAULTS[error.kind];
+		const { kind, message } = error;
+		const { retry, knows } = FAULTS[kind];
 		// The deadline has passed.
 		this.#isLocked = retry === "at once";
-		if (!isTold && knows === "nothing") this.#loss = error;
+		if (!isTold && knows === "nothing") this.#loss = { kind, message };
 		void this.close();
-		return (this.#why = error.message);
+		return (this.#why = message);
 	}
 
 	async close(): Promise<void> {

@@ -111,10 +111,7 @@ export class GuardingCopy implements SessionGuard {
 		announcement.renew(driver.state);
 		const attended = role.isAttended(ctx);
 		const problems = settings.load(ctx, attended, role.tree);
-		const handed = reload.take(ctx);
-		const fresh = limits.resumedState(attended, role.isMember, ctx);
-		const state = handed === undefined ? fresh : await reload.takeOver(handed, fresh);
-		driver.resume(state, { isWorking: handed?.isWorking === true, tally: handed?.tally }, ctx);
+		const handed = await reload.begin(limits.resumedState(attended, role.isMember, ctx), ctx);
 		await limits.apply(ctx);
 		handed?.succeed({ receive, step: (event) => driver.step(event, ctx) });
 		if (settings.unableReason === undefined || attended) notices.warnOnce(problems.join("\n"), ctx);

@@ -1,10 +1,9 @@
 /** Hands a session over when pi reloads its extensions: the state, and what goes with it. */
-import type { State } from "../../../core/state.ts";
+import { isBusy, type State } from "../../../core/state.ts";
 import type { Driver } from "../../../loop/driver.ts";
 import { adopt } from "../../../loop/saved-state.ts";
-import type { Reservations } from "../../../loop/sharing/reservation.ts";
-import type { SharedLimits } from "../../../loop/sharing/shared-limits.ts";
-import type { Tally } from "../../../loop/tally.ts";
+import type { SharedFacts, SharedLimits } from "../../../loop/sharing/shared-limits.ts";
+import type { TallyFacts } from "../../../loop/tally.ts";
 import { type Context, DISPOSED } from "../host/api.ts";
 import { type Duty, type Rank, release } from "../lifecycle/guard.ts";
 import type { Handover, PendingHandover } from "../lifecycle/handover.ts";
@@ -17,21 +16,21 @@ import type { Turn, TurnFacts } from "./turn.ts";
 const NOT_RELOADED =
 	"pi has reloaded its extensions in the middle of a run, and this one was not loaded again: nothing limits the run.";
 
-/** The version of what is handed over. Of another one, such as 2.0, which has none, only the breaker's counts are taken. */
+/** The version of what is handed over beside the state. Of another one, such as 2.0, which has none, the state alone is taken. */
 const HANDED = 3;
 
-/** The part of a session that the next instance takes over. */
+/** The part of a session that the next instance takes over. Plain data, because that one may be of another version. */
 export interface HandedOver {
 	readonly version: number;
 	readonly state: State;
 	/** Its holds in the ledger included. */
-	readonly shares: Reservations | undefined;
+	readonly shared: SharedFacts | undefined;
 	readonly turn: TurnFacts;
 	readonly reports: ReportFacts;
 	readonly prompt: Prompt;
 	/** False while a dialog is open. */
 	readonly isWorking: boolean;
-	readonly tally: Tally;
+	readonly tally: TallyFacts;
 	/** On their way to the model. */
 	readonly messages: Messages;
 }
@@ -65,14 +64,13 @@ export class Reload {
 		release(sessionManager);
 		// It has aborted every run before the gate, so there is nothing to hand over.
 		if (duty.name === "unable") return;
-		const { phase, ...state } = driver.state;
+		const { state } = driver;
 		const messages = outbox.giveAway();
 		const { isWorking, tally } = driver.leave((event) => handover.step(event));
 		const handedOver: HandedOver = {
 			version: HANDED,
-			// The next instance asks again.
-			state: { ...state, phase: phase.name === "asking" ? { name: "running", run: phase.run } : phase },
-			shares: shared.giveAway(),
+			state,
+			shared: shared.giveAway(),
 			turn: turn.facts,
 			reports: reports.facts,
 			prompt: prompts.prompt,
@@ -80,33 +78,41 @@ export class Reload {
 			isWorking,
 			tally,
 		};
-		const isRunning = phase.name !== "idle";
+		const isRunning = isBusy(state);
 		const done = (): void => driver.closeQuestion();
 		// The context is dead by then; what it has shown things with is not.
 		const missed = (): void => notices.say(NOT_RELOADED, "error", { ...DISPOSED, hasUI, ui });
 		handover.leave(sessionManager.getSessionId(), rank, handedOver, isRunning, { done, missed });
 	}
 
-	/** What the last instance has left of this session. */
-	take({ sessionManager }: Context): PendingHandover<HandedOver> | undefined {
-		const { handover, rank } = this.#parts;
-		return handover.take(sessionManager.getSessionId(), rank);
+	/** Begins with what the last instance has left of this session, and gives it; else with `fresh`. */
+	async begin(fresh: State, ctx: Context): Promise<PendingHandover<HandedOver> | undefined> {
+		const { handover, rank, driver } = this.#parts;
+		const handed = handover.take(ctx.sessionManager.getSessionId(), rank);
+		if (handed === undefined) {
+			driver.resume(fresh, { isWorking: false }, ctx);
+			return undefined;
+		}
+		const { version, isWorking, tally } = handed;
+		const state = adopt(fresh, handed.state);
+		if (version === HANDED) await this.#takeOver(handed, state);
+		else await endShares(handed);
+		driver.resume(state, { isWorking, tally: version === HANDED ? tally : undefined }, ctx);
+		return handed;
 	}
 
-	/** Gives the state to go on with. `fresh`: of a session that nobody has left. */
-	async takeOver(handed: HandedOver, fresh: State): Promise<State> {
-		const { version, state, shares, turn, reports, prompt, messages } = handed;
-		if (version !== HANDED) {
-			// Nobody else ends what an instance of another version holds in the ledger.
-			await (shares as { endRun?: () => Promise<unknown> } | undefined)?.endRun?.();
-			return adopt(fresh, state);
-		}
+	async #takeOver({ shared, turn, reports, prompt, messages }: HandedOver, { meters }: State): Promise<void> {
 		const parts = this.#parts;
-		parts.shared.takeOver(shares);
 		parts.turn.takeOver(turn);
 		parts.reports.takeOver(reports);
 		parts.prompts.takeOver(prompt);
 		parts.outbox.takeOver(messages);
-		return state;
+		await parts.shared.takeOver(shared, meters);
 	}
+}
+
+/** Ends what an instance of version 2.0 holds in the ledger: nobody else does. */
+async function endShares(handed: object): Promise<void> {
+	const { shares } = handed as { readonly shares?: { endRun?: () => Promise<unknown> } };
+	await shares?.endRun?.();
 }
