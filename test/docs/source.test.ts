@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
+import { known } from "../mutation/survivors.ts";
 
 const src = resolve(import.meta.dirname, "../../src");
 
@@ -47,4 +48,13 @@ test("no two modules of the source declare exports of the same name", () => {
 		twice.map(([name, places]) => `${name}: ${places.join(", ")}`),
 		[],
 	);
+});
+
+test("every mutant that is listed as a survivor still stands in its file", () => {
+	const stands = (file: string, line: string): boolean =>
+		readFileSync(join(src, "..", file), "utf8").includes(line.replace(/[«»]/g, ""));
+	const gone = Object.entries(known).flatMap(([file, all]) =>
+		all.filter(({ line }) => !stands(file, line)).map(({ line }) => `${file}: ${line}`),
+	);
+	assert.deepEqual(gone, []);
 });
