@@ -11,11 +11,14 @@ const firstChild = join(import.meta.dirname, "first-child.ts");
 /** The child answers at once; the person's prompts never end by themselves. */
 const model = (request: Request): Reply => (request.texts("user").at(-1) === "child" ? text("Remembered.") : mark());
 
-/** A limit of 3 turns, and an extension that starts an agent in pi's process. Ours is installed, so that the child loads it too. */
+/**
+ * A limit of 3 turns, and an extension that starts an agent in pi's process. Ours is installed, so that the child loads it
+ * too, and so is one that makes pi's theme.
+ */
 const withChild = (t: TestContext, at: string, options: HostOptions): Promise<Host> =>
 	host(t, {
 		model,
-		settings: { packages: [root] },
+		settings: { packages: [root, join(import.meta.dirname, "theme-maker.ts")] },
 		env: { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0", CHILD_AT: at },
 		...options,
 	});

@@ -82,7 +82,8 @@ export class Inside {
 	}
 
 	/** Tells pi's extensions who is there. */
-	async bind({ person, ui, mode }: Pick<InsideOptions, "person" | "ui" | "mode">): Promise<void> {
+	async bind(options: Pick<InsideOptions, "person" | "ui" | "mode">): Promise<void> {
+		const { person, ui } = options;
 		const uiContext = {
 			notify: (message: string, type = "info") => void this.notifications.push({ message, type }),
 			setStatus: () => {},
@@ -104,7 +105,7 @@ export class Inside {
 		await this.session.bindExtensions({
 			onError: (error) => this.errors.push(error),
 			...(person || ui ? { uiContext } : {}),
-			mode: mode ?? (person || ui ? "rpc" : "print"),
+			mode: modeOf(options),
 		});
 	}
 
@@ -184,11 +185,15 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 		...(options.begins === "new" ? { sessionStartEvent: { type: "session_start", reason: "new" } } : {}),
 	});
 	defer(t, () => session.dispose());
-	if (options.isStartedByPi ?? isPi) makeTheme();
+	if (options.isStartedByPi ?? isPi) startPi(t, modeOf(options));
 	for (const [name, value] of Object.entries(options.flags ?? {})) session.extensionRunner.setFlagValue(name, value);
 	const pi = new Inside(session, model, folder);
 	if (options.begins !== "unbound") await pi.bind(options);
 	return pi;
+}
+
+function modeOf({ person, ui, mode }: Pick<InsideOptions, "person" | "ui" | "mode">): ExtensionContext["mode"] {
+	return mode ?? (person || ui ? "rpc" : "print");
 }
 
 /** Until the function that it gives is called, this process counts as pi's own, in which nothing has happened yet. */
@@ -206,7 +211,15 @@ function becomePi(): () => void {
 const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
 
 /** As pi does between the loading of its extensions and the start of its first session. */
-function makeTheme(): void {
+function startPi(t: Scope, mode: InsideOptions["mode"]): void {
+	makeTheme();
+	if (mode !== "print" && mode !== "json") return;
+	const listener = (): void => {};
+	process.on("SIGTERM", listener);
+	defer(t, () => process.off("SIGTERM", listener));
+}
+
+export function makeTheme(): void {
 	Object.assign(globalThis, { [THEME]: {} });
 }
 

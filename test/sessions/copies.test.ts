@@ -11,7 +11,7 @@ import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.
 import installed from "../../src/hosts/pi/extension.ts";
 import { shared } from "../../src/hosts/pi/host/process.ts";
 import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
-import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
+import { Followed, type Inside, inside, type InsideOptions, makeTheme } from "../harness/inside.ts";
 import { calls, endless, fail, held, type Reply, text, thinks, times } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
@@ -511,9 +511,13 @@ describe("a subagent", () => {
 		await root.quit();
 	});
 
+	const themed: InsideOptions = { isStartedByPi: false, extensions: [installed, makeTheme] };
+
 	for (const [how, options, expected] of [
 		["an extension has made", { isStartedByPi: false }, true],
 		["an extension has made, and has bound to nothing", { isStartedByPi: false, begins: "unbound" }, true],
+		["an extension has made, and in which another one makes a theme", themed, true],
+		["an extension has made in json mode, and in which another one makes a theme", { ...themed, mode: "json" }, true],
 		["pi has made in place of another one", { isStartedByPi: false, begins: "new" }, false],
 		["pi has made", {}, false],
 	] as [string, InsideOptions, boolean][]) {

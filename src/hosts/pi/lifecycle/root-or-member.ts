@@ -5,9 +5,10 @@
  * - The process is pi's own if the script that runs in it is pi's. Pi also sets a title and a variable, which serve where
  *   another program starts pi's script: the title can be replaced, and a program that pi's bash starts inherits the variable,
  *   but neither has both. It is decided when we are first loaded.
- * - Pi makes its theme after it has loaded the extensions of its first session and before it starts that session. An
- *   extension or the list of sessions may have made a theme before; pi's is another one. Nobody makes a theme between the
- *   loading and the start of a session that an extension opens, neither before pi's own session has started nor after.
+ * - Between the loading of the extensions of its first session and the start of that session pi makes its theme and, in a
+ *   script, listens for SIGTERM. An extension or the list of sessions may have made a theme before; pi's is another one. A
+ *   session that an extension opens in between can load one that makes a theme, but it is in print mode, and nobody
+ *   begins to listen for SIGTERM as well.
  * - A session in the place of another (`/new`, `/resume`, `/fork`, a reload) is started with that reason, and only after
  *   the session that owned the process has left it.
  */
@@ -54,7 +55,7 @@ export class SessionRole implements Role {
 
 	/** At the first event; `reason`: that of `session_start`, if it is the first. */
 	async decide({ sessionManager, mode }: Context, reason: string | undefined): Promise<void> {
-		this.#role = this.#given?.() ?? (await roleOf(sessionManager, this.#isStartedByPi(reason), mode));
+		this.#role = this.#given?.() ?? (await roleOf(sessionManager, this.#isStartedByPi(reason, mode), mode));
 	}
 
 	/** Somebody can be asked. A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
@@ -81,10 +82,15 @@ export class SessionRole implements Role {
 }
 
 /** Gives, at the first event of the session, whether pi itself has started it. */
-function watchStart(): (reason: string | undefined) => boolean {
+function watchStart(): (reason: string | undefined, mode: string) => boolean {
 	shared.isPi ??= isPi();
 	const theme = currentTheme();
-	return (reason = "startup") => reason !== "startup" || currentTheme() !== theme;
+	const known = process.listeners("SIGTERM");
+	const isListening = (): boolean => process.listeners("SIGTERM").some((listener) => !known.includes(listener));
+	return (reason = "startup", mode) => {
+		if (reason !== "startup") return true;
+		return currentTheme() !== theme && (mode === "rpc" || mode === "tui" || isListening());
+	};
 }
 
 /** In a program that embeds pi every session is a root. */
