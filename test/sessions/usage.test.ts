@@ -83,11 +83,17 @@ for (const [what, given, amounts] of [
 	["that costs nearly a millionth", { input: 1, cost: { ...prices, total: 0.000_000_6 } }, { cost: 1, tokens: 1 }],
 	["that is text", { input: "10", output: "5", cost: { ...prices, total: "0.5" } }, { cost: 500_000, tokens: 15 }],
 	["one part of which is no number", { input: NaN, output: 7, cacheWrite: {} }, { tokens: 7 }],
-	["that is no number at all", { input: NaN, output: "many", cost: { ...prices, total: "free" } }, undefined],
+	["that is no number at all", { input: NaN, output: "many", cost: { total: "free" } }, undefined],
 	["one part of which is below 0", { input: -500, output: 7, cost: { ...prices, total: -1 } }, { tokens: 7 }],
 	["that no safe number holds", { input: 1e17, cost: { ...prices, total: 1e11 } }, { cost: 1e12, tokens: 1e12 }],
 	["without end", { input: Infinity, output: Infinity }, { tokens: 1e12 }],
 	["whose cost is no object", { output: 3, cost: null }, { tokens: 3 }],
+	["whose cost is the dollars alone", { cost: 1.5 }, { cost: 1_500_000 }],
+	["whose cost has no total", { cost: { input: 1, output: "2", cacheRead: 3, cacheWrite: 4 } }, { cost: 10_000_000 }],
+	["whose cost has a total that is no number", { cost: { ...prices, total: NaN } }, { cost: 10_000 }],
+	["of large integers", { input: 10n, output: 2n ** 64n, cost: { total: 2n } }, { cost: 2_000_000, tokens: 1e12 }],
+	["that reports all tokens only", { totalTokens: 9_557, cacheRead: 9_000 }, { tokens: 557 }],
+	["that has read the cache only", { ...usage, input: 0, output: 0, cacheWrite: 0, totalTokens: 9_000 }, { cost: 10_000 }],
 ] as const) {
 	test(`a usage ${what} is charged as ${JSON.stringify(amounts)}`, () => {
 		assert.deepEqual(chargeOfUsage(given as Usage | null | undefined), amounts);

@@ -8,6 +8,7 @@ import {
 	type PerMeter,
 	type PerRunMeter,
 } from "../../../core/meters.ts";
+import { isObject } from "../../../core/is-object.ts";
 import { type Assistant, type Context, NOT_REQUESTED } from "./api.ts";
 
 type Usage = Assistant["usage"];
@@ -32,11 +33,14 @@ const UNPRICED = "has no prices";
 
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		amount: ({ cost }) => figure((cost as Partial<Usage["cost"]> | null | undefined)?.total) * 1_000_000,
+		amount: ({ cost }) => dollars(cost) * 1_000_000,
 		unknownFor: ({ cost, ...model }) => (cost.input + cost.output > 0 || reportsPrices(model) ? undefined : UNPRICED),
 		unknownIn: (usage) => (CHARGES.tokens.amount(usage) > 0 && CHARGES.cost.amount(usage) === 0 ? UNPRICED : undefined),
 	},
-	tokens: { amount: ({ input, output, cacheWrite }) => figure(input) + figure(output) + figure(cacheWrite) },
+	tokens: {
+		amount: ({ input, output, cacheWrite, cacheRead, totalTokens }) =>
+			sum(input, output, cacheWrite) || figure(totalTokens) - figure(cacheRead),
+	},
 };
 
 const USAGE_IDS = Object.keys(CHARGES) as readonly UsageId[];
@@ -48,9 +52,20 @@ function reportsPrices({ api, provider, baseUrl }: Pick<Model, "api" | "provider
 	return !PRICED_BY_CATALOGUE.test(String(api)) || provider === "openrouter" || baseUrl.includes("openrouter.ai");
 }
 
+/** The total; of a tool that gives none the sum of the parts, or all that it gives. */
+function dollars(cost: unknown): number {
+	if (!isObject(cost)) return figure(cost);
+	const { total, input, output, cacheRead, cacheWrite } = cost;
+	return Number.isNaN(Number(total ?? NaN)) ? sum(input, output, cacheRead, cacheWrite) : figure(total);
+}
+
+function sum(...values: readonly unknown[]): number {
+	return values.map(figure).reduce((all, value) => all + value, 0);
+}
+
 /** A number that can be counted; text that holds one is one. */
 function figure(value: unknown): number {
-	const number = typeof value === "string" ? Number(value) : value;
+	const number = typeof value === "string" || typeof value === "bigint" ? Number(value) : value;
 	return typeof number === "number" && number > 0 ? number : 0;
 }
 
