@@ -88,7 +88,8 @@ export function readOptions(
 	{ name, settings, others }: OptionTable,
 	options: unknown,
 ): { readonly values: Place["values"]; readonly policies: Policies } {
-	if (!isObject(options)) throw new TypeError(`${name}(): expected an object of options, got ${shown(options)}.`);
+	if (!isObject(options) || !isPlain(options))
+		throw new TypeError(`${name}(): expected an object of options, got ${shown(options)}.`);
 	const values: { [K in Key]?: unknown } = {};
 	const policies: { [id in MeterId]?: Policy } = {};
 	for (const [option, value] of Object.entries(options)) {
@@ -141,7 +142,14 @@ function badOption(option: string, value: unknown, expected: string): string {
 	return `${option}: expected ${expected}, got ${shown(value)}.`;
 }
 
-/** JSON has no functions. */
+/** Of another object, such as a promise or a map, `Object.entries` gives no options. */
+function isPlain(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value);
+	return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** JSON has no functions, and says nothing of most objects. */
 function shown(value: unknown): string {
-	return typeof value === "function" ? "a function" : quote(value);
+	if (typeof value === "function") return "a function";
+	return isObject(value) && !isPlain(value) ? `an instance of ${value.constructor.name}` : quote(value);
 }

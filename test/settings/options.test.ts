@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runInNewContext } from "node:vm";
 import {
 	A_FUNCTION,
 	expecting,
@@ -37,6 +38,11 @@ test("every common setting is an option, and what is undefined is not given", ()
 	assert.deepEqual([read(options).values, turns], [given, undefined]);
 });
 
+test("options can come from another realm, or have no prototype", () => {
+	for (const options of [runInNewContext("({ turns: 3 })"), Object.assign(Object.create(null), { turns: 3 })])
+		assert.deepEqual(read(options).values, { maxTurns: 3 });
+});
+
 test("functions are taken where they are read later", () => {
 	const options = { grace: () => 3, wrapUpMessage: () => "x", onOutcome: () => {}, ask: () => {}, parent: 1 };
 	assert.deepEqual(read(options), { values: {}, policies: {} });
@@ -55,6 +61,9 @@ const WRONG: [options: unknown, error: string, message: string | RegExp][] = [
 	[[], "TypeError", "limit(): expected an object of options, got []."],
 	[null, "TypeError", "limit(): expected an object of options, got null."],
 	[() => 3, "TypeError", "limit(): expected an object of options, got a function."],
+	[Promise.resolve({ turns: 3 }), "TypeError", "limit(): expected an object of options, got an instance of Promise."],
+	[new Map([["turns", 3]]), "TypeError", "limit(): expected an object of options, got an instance of Map."],
+	[Object.create({ turns: 3 }), "TypeError", "limit(): expected an object of options, got an instance of Object."],
 	[{ ask: 3 }, "TypeError", "ask: expected a function, got 3."],
 	[{ onOutcome: "log" }, "TypeError", 'onOutcome: expected a function, got "log".'],
 	[{ parent: 2 }, "TypeError", "parent: expected a one, got 2."],
