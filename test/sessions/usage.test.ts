@@ -93,7 +93,11 @@ for (const [what, given, amounts] of [
 	["whose cost has a total that is no number", { cost: { ...prices, total: NaN } }, { cost: 10_000 }],
 	["of large integers", { input: 10n, output: 2n ** 64n, cost: { total: 2n } }, { cost: 2_000_000, tokens: 1e12 }],
 	["that reports all tokens only", { totalTokens: 9_557, cacheRead: 9_000 }, { tokens: 557 }],
-	["that has read the cache only", { ...usage, input: 0, output: 0, cacheWrite: 0, totalTokens: 9_000 }, { cost: 10_000 }],
+	[
+		"that has read the cache only",
+		{ ...usage, input: 0, output: 0, cacheWrite: 0, totalTokens: 9_000 },
+		{ cost: 10_000 },
+	],
 ] as const) {
 	test(`a usage ${what} is charged as ${JSON.stringify(amounts)}`, () => {
 		assert.deepEqual(chargeOfUsage(given as Usage | null | undefined), amounts);
