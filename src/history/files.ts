@@ -23,6 +23,14 @@ export const CHUNK = 256 * 1024;
 /** A longer line is cut off here, so that it counts as broken and memory stays flat. */
 const MAX_LINE = 32 * 1024 * 1024;
 
+/** A longer line loses its long texts, and is cut off here: as values it would take more than ten times the memory. */
+const MAX_PARSED = 512 * 1024;
+
+/** A longer text, such as an image, holds nothing that is counted. */
+const MAX_TEXT = 1024;
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+
 /** The directory of the sessions, as pi finds it. Rejects if `sessionDir` is given and is no directory. */
 export async function sessionDirectory(where: Where): Promise<string> {
 	const { sessionDir, presentDir, agentDir, env = process.env, cwd = process.cwd() } = where;
@@ -130,7 +138,7 @@ export async function* readLines(path: string, buffer: Buffer, signal?: AbortSig
 		const take = (): string => {
 			const line = rest.length === 1 ? rest[0] : Buffer.concat(rest);
 			[rest, length] = [[], 0];
-			return line?.toString("utf8") ?? "";
+			return line === undefined ? "" : decoded(line);
 		};
 		for (;;) {
 			signal?.throwIfAborted();
@@ -151,4 +159,34 @@ export async function* readLines(path: string, buffer: Buffer, signal?: AbortSig
 	} finally {
 		await file.close();
 	}
+}
+
+function decoded(line: Buffer): string {
+	const short = line.length > MAX_PARSED ? withoutLongTexts(line) : line;
+	return short.toString("utf8", 0, MAX_PARSED);
+}
+
+/** The JSON with long texts made empty. */
+function withoutLongTexts(line: Buffer): Buffer {
+	const kept: Buffer[] = [];
+	let from = 0;
+	for (let start = line.indexOf(QUOTE); start !== -1;) {
+		const end = endOfText(line, start + 1);
+		if (end - start > MAX_TEXT) {
+			kept.push(line.subarray(from, start + 1));
+			from = end;
+		}
+		start = line.indexOf(QUOTE, end + 1);
+	}
+	return Buffer.concat([...kept, line.subarray(from)]);
+}
+
+/** Where the quote is that is not escaped; where the line ends if there is none. */
+function endOfText(line: Buffer, from: number): number {
+	for (let end = line.indexOf(QUOTE, from); end !== -1; end = line.indexOf(QUOTE, end + 1)) {
+		let escapes = end;
+		while (line[escapes - 1] === BACKSLASH) escapes--;
+		if ((end - escapes) % 2 === 0) return end;
+	}
+	return line.length;
 }

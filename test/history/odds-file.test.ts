@@ -207,6 +207,16 @@ describe("the worker", () => {
 		);
 	});
 
+	test("survives a session whose line would fill the memory of the process", async (t) => {
+		const agentDir = sessions(t);
+		const bomb = `{"type":"custom","data":[${"{},".repeat(10_000_000)}0]}`;
+		write(agentDir, {
+			"sessions/--a--/bomb.jsonl": [JSON.stringify({ type: "session", id: "bomb" }), bomb].join("\n"),
+		});
+		await made({ agentDir, cwd: agentDir });
+		assert.equal((loadOdds(agentDir) as Odds).prompts, 240);
+	});
+
 	test("two at once leave one table, whole", async (t) => {
 		const agentDir = sessions(t);
 		const order = { agentDir, cwd: agentDir };

@@ -314,6 +314,27 @@ describe("what cannot be read", () => {
 		assert.deepEqual([sample.brokenLines, meters.turns?.max], [1, 2]);
 	});
 
+	test("a line of a million values is a broken one, because they would fill the memory", async (t) => {
+		const story = new Story().prompt().answer();
+		story.entry({ type: "custom", data: Array(2 ** 20).fill({}) });
+		const { sample, prompts } = await read(t, { "a.jsonl": story.prompt().turns(2).lines() });
+		assert.deepEqual([sample.brokenLines, prompts], [1, 2]);
+	});
+
+	test("a line with images and other long texts counts, whatever these hold", async (t) => {
+		for (const text of [
+			"A".repeat(2 ** 21),
+			'\\"{['.repeat(2 ** 18),
+			`${"\\".repeat(2 ** 20)}"`,
+			"ä€😀\n".repeat(2 ** 17),
+		]) {
+			const content = Array(2).fill({ type: "image", data: text });
+			const story = new Story().prompt(`${text} Look.`).answer({ calls: 1 }).result({ content }).answer({ text });
+			const { sample, meters } = await read(t, { "a.jsonl": story.lines() });
+			assert.deepEqual([sample.brokenLines, meters.turns?.max, meters.toolCalls?.max], [0, 2, 1]);
+		}
+	});
+
 	test("a line longer than a chunk of the file is read", async (t) => {
 		const story = new Story().prompt("ä€😀".repeat(100_000)).turns(2);
 		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 2);
