@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- what many programs still call */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import {
 	APICallError,
 	consumeStream,
@@ -16,6 +16,7 @@ import {
 } from "ai";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { aiLimit, type AiLimit, type AiOptions, LimitExceeded, type Outcome } from "../../src/hosts/ai/index.ts";
 import { IN_FORM } from "../../src/hosts/ai/guard.ts";
 import { calls, type Reply, text } from "../harness/model.ts";
@@ -24,6 +25,7 @@ import { aiModel, ScriptedModel, type Script } from "./model.ts";
 const input = jsonSchema<{ n?: number }>({ type: "object", properties: {} });
 const work = (n: number): Reply => calls({ name: "noop", args: { n } });
 const endless: Script = work;
+const FAILURE: Reply = { failure: { status: 400, message: "no such model" } };
 const fails = (): never => {
 	throw new Error("bad hook");
 };
@@ -162,6 +164,25 @@ describe("a program's own hooks go on working:", () => {
 		assert.deepEqual([model.requests.length, outcomes], [3, ["synthesized 3"]]);
 	});
 
+	for (const how of ["generateText", "streamText"] as const) {
+		test(`a steering message that the limit leaves no turn for takes no answer away from ${how}`, async () => {
+			const { experimental_createSteering: create } = await import("ai");
+			for (const [policy, requests, kind] of [
+				["abort", 1, "exhausted"],
+				["synthesize", 3, "synthesized"],
+			] as const) {
+				const steering = create();
+				const { limit, settings, model } = stage({ turns: 1, policy }, (n) => {
+					void steering.steer("And then?");
+					return text(`answer ${n}`);
+				});
+				const result = await limit[how]({ ...settings, experimental_steering: steering });
+				assert.equal(await result.text, `answer ${requests}`);
+				assert.deepEqual([(await limit.outcomeOf(result)).kind, model.requests.length], [kind, requests]);
+			}
+		});
+	}
+
 	test("an agent's prepareCall, and its own stopWhen", async () => {
 		const { limit, settings, model, outcomes } = stage({ turns: 5 }, endless);
 		const { prompt, ...rest } = settings;
@@ -173,6 +194,17 @@ describe("a program's own hooks go on working:", () => {
 		await agent.generate({ prompt });
 		assert.deepEqual([model.requests.length, outcomes], [3, ["completed 3"]]);
 		assert.ok(model.requests[0]?.includes("prepared"));
+	});
+
+	test("an agent's own onStepError", async () => {
+		const { limit, settings, outcomes } = stage({}, () => FAILURE);
+		const { prompt, ...rest } = settings;
+		const heard: string[] = [];
+		const onStepError = ({ error }: { error: unknown }): void => void heard.push(String(error));
+		const agent = new limit.ToolLoopAgent({ ...rest, onStepError, onError: () => {} });
+		await (await agent.stream({ prompt })).consumeStream();
+		await assert.rejects(agent.generate({ prompt }));
+		assert.deepEqual([heard.length, outcomes], [2, ["failed 1", "failed 1"]]);
 	});
 
 	test("an agent takes more than the SDK's 20 steps where the limit allows it", async () => {
@@ -222,6 +254,52 @@ describe("an approval", () => {
 	});
 });
 
+describe("a call that the provider runs", () => {
+	/** Each response has a call of the program's, and then one that the provider has answered, or answers later. */
+	function provided(options: AiOptions, isLate: boolean) {
+		const script: Script = (_n, texts) =>
+			texts.some((heard) => heard.includes("is spent")) ? text("report") : text("");
+		const { limit, settings, model, outcomes, ran } = stage(options, script);
+		const id = "provider.search" as const;
+		const search = { type: "provider", isProviderExecuted: true, id, args: {}, inputSchema: input } as const;
+		const generate = settings.model.doGenerate.bind(settings.model);
+		settings.model.doGenerate = async (given) => {
+			const answer = await generate(given);
+			const n = model.requests.length;
+			if (answer.content.length > 0) return answer;
+			const theirs = { toolCallId: `p${n}`, toolName: "search" } as const;
+			const asked = { type: "tool-call", ...theirs, input: `{"n":${n}}`, providerExecuted: true } as const;
+			const found = { type: "tool-result", ...theirs, result: "found" } as const;
+			const ours = { type: "tool-call", toolCallId: `c${n}`, toolName: "noop", input: `{"n":${n}}` } as const;
+			const finishReason = { unified: "tool-calls", raw: undefined } as const;
+			return { ...answer, finishReason, content: isLate ? [asked] : [ours, asked, found] };
+		};
+		const tools = { ...settings.tools, search: { ...search, supportsDeferredResults: isLate } };
+		return {
+			call: () => limit.generateText({ ...settings, tools: tools }),
+			model,
+			outcomes,
+			ran,
+		};
+	}
+
+	test("is neither counted nor refused, and takes no last answer away", async () => {
+		const { call, model, outcomes, ran } = provided({ toolCalls: 1, policy: "synthesize" }, false);
+		const result = await call();
+		assert.deepEqual([result.text, outcomes, ran(), model.requests.length], ["report", ["synthesized 3"], 1, 3]);
+		const refused = result.content.flatMap((part) =>
+			part.type === "tool-approval-response" ? part.toolCall.toolName : [],
+		);
+		assert.deepEqual(refused, ["noop"]);
+	});
+
+	test("and answers later keeps the result of a run that the limit ends meanwhile", async () => {
+		const { call, model, outcomes } = provided({ turns: 2, grace: 0 }, true);
+		const { steps } = await call();
+		assert.deepEqual([steps.length, model.requests.length, outcomes], [2, 2, ["exhausted 2"]]);
+	});
+});
+
 describe("a stream", () => {
 	test("that nobody reads has an outcome once somebody asks for it", async () => {
 		const { limit, settings, model } = stage({ turns: 3, grace: 0 }, endless);
@@ -245,12 +323,37 @@ describe("a stream", () => {
 	}
 
 	test("that fails has failed, whoever waits for it", async () => {
-		const { limit, settings, outcomes } = stage({}, () => ({ failure: { status: 400, message: "no such model" } }));
+		const { limit, settings, outcomes } = stage({}, () => FAILURE);
 		const result = limit.streamText({ ...settings, onError: () => {} });
 		await assert.rejects(async () => await result.text);
 		const outcome = await limit.outcomeOf(result);
 		assert.ok(outcome.kind === "failed" && outcome.by === "provider");
 		assert.deepEqual(outcomes, ["failed 1"]);
+	});
+
+	type Read = Pick<
+		ReturnType<AiLimit["streamText"]>,
+		"consumeStream" | "text" | "textStream" | "toUIMessageStreamResponse"
+	> & { readonly stream: ReadableStream };
+	for (const [how, read] of [
+		["consumeStream()", (result) => result.consumeStream()],
+		["toUIMessageStreamResponse()", (result) => result.toUIMessageStreamResponse().text()],
+		["textStream", (result) => result.textStream.pipeTo(new WritableStream())],
+	] as [string, (result: Read) => Promise<unknown>][]) {
+		test(`that fails has an outcome for who reads it by ${how}`, async () => {
+			const { limit, settings, outcomes } = stage({}, () => FAILURE);
+			await read(limit.streamText({ ...settings, onError: () => {} }));
+			assert.deepEqual(outcomes, ["failed 1"]);
+		});
+	}
+
+	test("that the SDK refuses to begin has failed", async () => {
+		const { settings } = stage({}, endless);
+		const outcome = await new Promise<Outcome>((hear) => {
+			const limit = aiLimit({ onOutcome: hear });
+			assert.throws(() => limit.streamText({ ...settings, model: 5 as never }), /Unsupported model/);
+		});
+		assert.equal(outcome.kind, "failed");
 	});
 
 	for (const [hook, setting] of [
@@ -271,7 +374,6 @@ describe("a stream", () => {
 		assert.equal((await limit.outcomeOf(result)).kind, "failed");
 	});
 
-	type Read = Pick<ReturnType<AiLimit["streamText"]>, "consumeStream" | "text"> & { readonly stream: ReadableStream };
 	const browser = (response: Response): ReadableStreamDefaultReader => (response.body as ReadableStream).getReader();
 	for (const [what, also] of [
 		["consumeStream()", (result) => void result.consumeStream()],
@@ -310,25 +412,38 @@ describe("a stream", () => {
 		assert.equal(outcomes.length, 1);
 	});
 
-	test("that is piped to a browser which goes away was interrupted", async (t) => {
+	/** The address of a server that pipes a stream to whoever asks, and how the stream ends. */
+	async function serve(t: TestContext, script: Script, execute: () => string | Promise<string>) {
 		let hear: (outcome: Outcome) => void = () => {};
 		const ended = new Promise<Outcome>((resolve) => (hear = resolve));
-		const model = new ScriptedModel(endless);
-		const noop = tool({ inputSchema: input, execute: () => new Promise<string>(() => {}) });
 		const limit = aiLimit({ onOutcome: hear });
+		const settings = { model: aiModel(new ScriptedModel(script)), prompt: "go", maxRetries: 0, onError: () => {} };
+		const noop = tool({ inputSchema: input, execute });
 		const server = createServer((_request, response) => {
-			limit
-				.streamText({ model: aiModel(model), prompt: "go", tools: { noop } })
-				.pipeUIMessageStreamToResponse(response);
+			limit.streamText({ ...settings, tools: { noop } }).pipeUIMessageStreamToResponse(response);
 		});
 		t.after(() => server.close().closeAllConnections());
 		await once(server.listen(0, "127.0.0.1"), "listening");
-		const { port } = server.address() as { port: number };
+		return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ended };
+	}
+
+	test("that is piped to a browser which goes away was interrupted", async (t) => {
+		const { url, ended } = await serve(t, endless, () => new Promise<string>(() => {}));
 		const leaving = new AbortController();
-		const { body } = await fetch(`http://127.0.0.1:${port}`, { signal: leaving.signal });
+		const { body } = await fetch(url, { signal: leaving.signal });
 		await body?.getReader().read();
 		leaving.abort();
 		assert.equal((await ended).kind, "interrupted");
+	});
+
+	test("that is piped to a browser and fails has failed", async (t) => {
+		const { url, ended } = await serve(
+			t,
+			() => FAILURE,
+			() => "ok",
+		);
+		await (await fetch(url)).text();
+		assert.equal((await ended).kind, "failed");
 	});
 
 	test("gives a response for a browser as before", async () => {

@@ -4,7 +4,7 @@ import { kindOf, OWN } from "../../core/meters.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import { sum } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
-import type { LoopRun } from "../loop/run.ts";
+import type { LoopRun, Next } from "../loop/run.ts";
 
 export type SdkStep = StepResult<ToolSet>;
 
@@ -25,7 +25,12 @@ interface StepOptions {
 type Condition = (options: { steps: readonly SdkStep[] }) => boolean | PromiseLike<boolean>;
 
 interface ApprovalOptions {
-	readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
+	readonly toolCall: {
+		readonly toolName: string;
+		readonly toolCallId: string;
+		readonly input: unknown;
+		readonly providerExecuted?: boolean | undefined;
+	};
 	readonly tools: CallSettings["tools"];
 	readonly messages: readonly ModelMessage[];
 	readonly toolsContext: Readonly<Record<string, unknown>> | undefined;
@@ -86,12 +91,16 @@ export class Guard {
 		return async (options) => {
 			const answers = this.#failing(() => Promise.all(theirs.map(async (condition) => await condition(options))));
 			const stops = (await answers).some(Boolean);
-			if (this.#hasEnded) return stops;
-			this.#hasEnded = true;
-			// Where their condition counts as many steps as the limit, the limit would have ended the run in the same place.
-			const isExhausted = stops && !this.#asks && isSpent(this.run.snapshot()) && (await countsSteps(theirs, options));
-			const next = await this.run.endTurn({ goesOn: !stops || isExhausted, concluded: false });
-			// Others may have spent what is shared. Only here can the run end with what it has.
+			let next: Next = "go_on";
+			// Otherwise a message of the user's own, or a late result of the provider's, starts another step.
+			if (!this.#hasEnded) {
+				this.#hasEnded = true;
+				// Where their condition counts as many steps as the limit, the limit would have ended the run in the same place.
+				const isExhausted =
+					stops && !this.#asks && isSpent(this.run.snapshot()) && (await countsSteps(theirs, options));
+				next = await this.run.endTurn({ goesOn: !stops || isExhausted, concluded: false });
+			}
+			// Only here can a limit end the run with what it has, also one that others have spent meanwhile.
 			if (next !== "stop" && !stops) this.#admitted = await this.run.turn();
 			// After an abort the SDK ends the call itself, in its own way.
 			return stops || (this.#admitted === undefined && !this.run.signal.aborted);
@@ -117,9 +126,14 @@ export class Guard {
 	toolApproval({ toolApproval }: CallSettings): (options: ApprovalOptions) => Promise<Status> {
 		return async (options) => {
 			const status = await statusOf(toolApproval, options);
-			const { toolName: tool, toolCallId, input } = options.toolCall;
-			// It does not run now; or the approval is being checked again of a call that was approved, and will.
-			if (status.type === "denied" || (status.type === "user-approval" && this.#hasStepped)) return status;
+			const { toolName: tool, toolCallId, input, providerExecuted } = options.toolCall;
+			// It does not run here; or not now; or the approval is being checked again of a call that was approved, and will.
+			if (
+				providerExecuted === true ||
+				status.type === "denied" ||
+				(status.type === "user-approval" && this.#hasStepped)
+			)
+				return status;
 			const reason = await this.run.call({ tool, input }, toolCallId);
 			return reason === undefined ? status : { type: "denied", reason };
 		};
@@ -137,6 +151,11 @@ export class Guard {
 		} catch (error) {
 			this.run.breakOff(error);
 		}
+	}
+
+	/** A step failed, and the SDK does not repeat it. An abort of the caller's is none of that. */
+	stepFailed(error: unknown): void {
+		if (!this.run.signal.aborted) this.run.fail(error);
 	}
 
 	/** The call failed, or was aborted; gives the error for the caller. `signal`: the caller's. */

@@ -67,11 +67,12 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		};
 	}
 
-	function gated(guard: Guard, given: CallSettings): object {
+	function gated(guard: Guard, given: Callbacks): object {
 		return {
 			prepareStep: guard.prepareStep(given),
 			stopWhen: guard.stopWhen(given),
 			toolApproval: guard.toolApproval(given),
+			onStepError: both(given.onStepError, ({ error }: { error: unknown }) => guard.stepFailed(error)),
 		};
 	}
 
@@ -110,8 +111,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 			},
 		});
 		outcomes.set(seen, async () => {
-			if (!isOver) await result.consumeStream();
-			if (!isOver) await settle();
+			if (!isOver) await seen.consumeStream();
 			return await run.settle();
 		});
 		return seen;
@@ -125,13 +125,12 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 				if (signal?.aborted) run.interrupt();
 				return run.settle();
 			}),
-			onStepError: both(given.onStepError, ({ error }: { error: unknown }) => run.fail(error)),
 		};
 	}
 
 	class LimitedAgent extends ai.ToolLoopAgent {
 		constructor(settings: ConstructorParameters<typeof ai.ToolLoopAgent>[0]) {
-			type Prepare = (given: CallSettings & { [GUARD]?: Guard }) => Promise<object>;
+			type Prepare = (given: Callbacks & { [GUARD]?: Guard }) => Promise<object>;
 			const theirs = settings.prepareCall as unknown as Prepare | undefined;
 			const prepareCall: Prepare = async ({ [GUARD]: guard, ...given }) => {
 				const prepared = (await theirs?.(given)) ?? given;
@@ -172,7 +171,12 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 	const streamText = (given: Callbacks): object => {
 		const made = guard(given);
 		const call = { ...given, ...gated(made.guard, given), ...watched(made, given), ...ends(made, given) };
-		return streamed(made, ai.streamText(call as never));
+		try {
+			return streamed(made, ai.streamText(call as never));
+		} catch (error) {
+			void made.guard.failed(error, made.signal);
+			throw error;
+		}
 	};
 
 	const made: AiLimit = {

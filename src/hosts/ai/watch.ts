@@ -33,8 +33,9 @@ export function watch<R extends object>(result: R, end: StreamEnd): R {
 				if (args.some((arg) => isObject(arg) && arg["consumeSseStream"] !== undefined)) readers.keep();
 				const given = (value as (...args: unknown[]) => unknown).apply(target, args);
 				const [response] = args;
-				if (!(response instanceof ServerResponse)) return watched(given);
-				watchResponse(response, readers);
+				if (!(response instanceof ServerResponse))
+					return watched(key === "consumeStream" ? (given as Promise<void>).then(() => end.over()) : given);
+				watchResponse(response, readers, end);
 				return given;
 			};
 		},
@@ -66,11 +67,9 @@ class Readers {
 	}
 }
 
-function watchResponse(response: Writable, readers: Readers): void {
+function watchResponse(response: Writable, readers: Readers, end: StreamEnd): void {
 	const leave = readers.begin();
-	response.once("close", () => {
-		if (!response.writableFinished) void leave();
-	});
+	response.once("close", () => void (response.writableFinished ? end.over() : leave()));
 }
 
 function watchStream<T>(stream: ReadableStream<T>, readers: Readers, end: StreamEnd): ReadableStream<T> {
