@@ -121,7 +121,7 @@ export function analyse(all: readonly PastRun[], limits: Limits = {}): Figures {
 		people: { attended: where(true), headless: where(false), unknown: where(undefined) },
 		asked: asked(all.filter(({ prompted }) => prompted).flatMap(({ outcomes }) => outcomes)),
 		suggestion,
-		spent: { cost: rounded(sum(values("cost"))), tokens: sum(values("tokens")), besides: rounded(sum(besides)) },
+		spent: { cost: rounded(sumOf(values("cost"))), tokens: sumOf(values("tokens")), besides: rounded(sumOf(besides)) },
 	};
 }
 
@@ -186,7 +186,7 @@ function wouldAsk(
 		const held = firstHeld(run, meter, countedFrom(meter, limit));
 		return held ? [{ run, beyond: run.steps.slice(firstBeyond(meter, held.turn)) }] : [];
 	});
-	const beyond = (meter: HistoryMeter): number => sum(stops.map(({ beyond }) => total(beyond, meter)));
+	const beyond = (meter: HistoryMeter): number => sumOf(stops.map(({ beyond }) => total(beyond, meter)));
 	return {
 		prompts: runs.length,
 		asked: stops.length,
@@ -200,7 +200,7 @@ function asked(outcomes: readonly OutcomeRecord[]): Asked {
 	for (const { kind } of outcomes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
 	const declined = outcomes.filter(({ kind }) => OUTCOMES[kind].endedBy === "question");
 	const no = declined.filter(({ answered }) => answered).length;
-	const yes = sum(outcomes.map(({ continuations }) => continuations));
+	const yes = sumOf(outcomes.map(({ continuations }) => continuations));
 	const finalPass = outcomes.filter((outcome) => outcome.finalPass).length;
 	return { outcomes: Object.fromEntries(kinds), yes, no, finalPass, unanswered: declined.length - no };
 }
@@ -215,6 +215,6 @@ function rounded(amount: number): number {
 	return Math.round(amount * 1e6) / 1e6;
 }
 
-function sum(values: readonly number[]): number {
+function sumOf(values: readonly number[]): number {
 	return values.reduce((all, value) => all + value, 0);
 }

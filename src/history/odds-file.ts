@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { sessionDirectory, type Where } from "./files.ts";
-import { MAX_BYTES, type Odds, readOdds, writeOdds } from "./odds.ts";
+import { MAX_TABLE_BYTES, type Odds, readOdds, writeOdds } from "./odds.ts";
 
 export const ODDS_FILE = "turn-limit-odds.json";
 
@@ -34,9 +34,9 @@ export function loadOdds(agentDir: string): Odds | "none" | "damaged" {
 		// Opening a pipe would wait for its other end.
 		file = openSync(join(agentDir, ODDS_FILE), constants.O_RDONLY | constants.O_NONBLOCK);
 		const stats = fstatSync(file);
-		if (!stats.isFile() || !isOwn(stats) || stats.size > MAX_BYTES) return "damaged";
-		const buffer = Buffer.alloc(MAX_BYTES);
-		const length = readSync(file, buffer, 0, MAX_BYTES, 0);
+		if (!stats.isFile() || !belongsToUser(stats) || stats.size > MAX_TABLE_BYTES) return "damaged";
+		const buffer = Buffer.alloc(MAX_TABLE_BYTES);
+		const length = readSync(file, buffer, 0, MAX_TABLE_BYTES, 0);
 		return readOdds(buffer.toString("utf8", 0, length)) ?? "damaged";
 	} catch (error) {
 		return (error as NodeJS.ErrnoException).code === "ENOENT" ? "none" : "damaged";
@@ -46,7 +46,7 @@ export function loadOdds(agentDir: string): Odds | "none" | "damaged" {
 }
 
 /** Always where users have no numbers. */
-function isOwn({ uid }: Stats): boolean {
+function belongsToUser({ uid }: Stats): boolean {
 	return process.getuid === undefined || uid === process.getuid();
 }
 

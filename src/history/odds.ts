@@ -175,13 +175,13 @@ export function oddsLine(odds: Odds, id: MeterId, used: number): readonly string
 		finished === 0
 			? "none finished by itself"
 			: finished === 1
-				? `1 finished by itself, within ${moreText(row)}`
-				: `${finished} finished by themselves, half of them within ${moreText(row)}`;
+				? `1 finished by itself, within ${furtherText(row)}`
+				: `${finished} finished by themselves, half of them within ${furtherText(row)}`;
 	return [`Of your ${came} prompts that came this far, ${end}.`];
 }
 
 /** `8 more turns ($0.60)` */
-function moreText({ moreTurns, moreCost }: OddsRow): string {
+function furtherText({ moreTurns, moreCost }: OddsRow): string {
 	const cost = moreCost === null ? "" : ` (${DOLLARS.show(countedFrom("cost", moreCost))})`;
 	return `${moreTurns} more ${moreTurns === 1 ? "turn" : "turns"}${cost}`;
 }
@@ -204,7 +204,7 @@ const VERSION = 1;
 const MOST = 999_999;
 
 /** The most bytes that a table takes. */
-export const MAX_BYTES = 10_000;
+export const MAX_TABLE_BYTES = 10_000;
 
 /** The table as text; undefined if it would be too large. */
 export function writeOdds({ prompts, rows }: Odds): string | undefined {
@@ -213,7 +213,7 @@ export function writeOdds({ prompts, rows }: Odds): string | undefined {
 		rows[meter].map(({ came, finished, moreTurns, moreCost }) => [came, finished, moreTurns, moreCost]),
 	]);
 	const text = JSON.stringify({ version: VERSION, prompts, ...Object.fromEntries(cells) });
-	return text.length <= MAX_BYTES ? text : undefined;
+	return text.length <= MAX_TABLE_BYTES ? text : undefined;
 }
 
 /** The table that a text holds; undefined if it is none, or one that nobody can have. Trusts nothing. */

@@ -20,7 +20,7 @@ export interface RenderOptions {
 	readonly paint?: (role: ChartRole, text: string) => string;
 }
 
-type Row = readonly [cells: readonly string[], role?: ChartRole | undefined];
+type TableRow = readonly [cells: readonly string[], role?: ChartRole | undefined];
 
 /** Pi leaves a column free at either side, so these fit into terminals of 40 and 80 columns. */
 const SHORT = 38;
@@ -34,7 +34,7 @@ export function render(advice: Advice, { width, paint = (_role, text) => text }:
 	const columns = width < LONG ? SHORT : LONG;
 	const sections: [heading: string, lines: string[]][] = [
 		["Your prompts", sampleLines(advice).flatMap((line) => wrap(line, columns))],
-		["Spent per prompt", table(percentileRows(advice), columns, paint)],
+		["Spent per prompt", tableLines(percentileRows(advice), columns, paint)],
 		["Turns per prompt", bars(advice, columns, paint)],
 		["Finished by themselves, by turns", curve(advice, columns, paint)],
 		["What a limit would have done", whatIfLines(advice, columns, paint)],
@@ -85,11 +85,11 @@ function sampleLines({ prompts, priced, span, sample, spent, subagents }: Advice
 	];
 }
 
-function percentileRows({ meters }: Advice): Row[] {
+function percentileRows({ meters }: Advice): TableRow[] {
 	const shown = ["p50", "p90", "p95", "p99", "max"] as const;
-	const rows = HISTORY_METERS.flatMap((meter): Row[] => {
+	const rows = HISTORY_METERS.flatMap((meter): TableRow[] => {
 		const of = meters[meter];
-		const show = (value: number | null): string => (value === null ? "–" : amount(meter, value));
+		const show = (value: number | null): string => (value === null ? "–" : shownAmount(meter, value));
 		return of ? [[[kindOf(meter).one ? kindOf(meter).many : meter, ...shown.map((name) => show(of[name]))]]] : [];
 	});
 	return [[["", ...shown], "muted"], ...rows];
@@ -134,7 +134,7 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 	const notes = long
 		? { present: " (now)", suggested: " (suggested)", other: "" }
 		: { present: "*", suggested: "+", other: "" };
-	const rows = whatIf.map(({ meter, limit, is, asked, prompts, finished, beyond }): Row => {
+	const rows = whatIf.map(({ meter, limit, is, asked, prompts, finished, beyond }): TableRow => {
 		const share = asked === 0 ? "–" : percent(finished, asked);
 		const spent = priced > 0 ? money(beyond.cost) : `${beyond.turns}${long ? " turns" : ""}`;
 		const cells = long
@@ -143,8 +143,8 @@ function whatIfLines({ whatIf, priced }: Advice, columns: number, paint: Paint):
 		return [[named(meter, limit) + notes[is], ...cells], is === "other" ? undefined : is];
 	});
 	if (long)
-		return table([[["limit", "asked in", "finished anyway", "spent beyond"], "muted"], ...rows], columns, paint);
-	const lines = table([[["limit", "asked", "done", "beyond"], "muted"], ...rows], columns, paint);
+		return tableLines([[["limit", "asked in", "finished anyway", "spent beyond"], "muted"], ...rows], columns, paint);
+	const lines = tableLines([[["limit", "asked", "done", "beyond"], "muted"], ...rows], columns, paint);
 	const unit = priced > 0 ? "" : "; beyond: turns";
 	return [...lines, ...wrap(`* now, + suggested; done: finished anyway${unit}`, columns)];
 }
@@ -174,7 +174,7 @@ function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 		"95 of 100 of your prompts stay within these, each rounded up:",
 		`  /turn-limit ${turns}`,
 		...(cost === null ? [] : [`  /turn-limit cost ${cost.toFixed(2)}`]),
-		...(time === null ? [] : [`  /turn-limit time ${amount("time", time)}`]),
+		...(time === null ? [] : [`  /turn-limit time ${shownAmount("time", time)}`]),
 		"Or all of them, after one question:",
 		"  /turn-limit advise --apply",
 		"Then, to keep what you have set for every session:",
@@ -186,12 +186,12 @@ function suggestion({ prompts, priced, suggestion }: Advice): string[] {
 type Paint = NonNullable<RenderOptions["paint"]>;
 
 /** The first column to the left, the others to the right; the last ones are left out if they do not fit. */
-function table(rows: readonly Row[], columns: number, paint: Paint): string[] {
+function tableLines(rows: readonly TableRow[], columns: number, paint: Paint): string[] {
 	const widths = (rows[0]?.[0] ?? []).map((_, i) => Math.max(...rows.map(([cells]) => cells[i]?.length ?? 0)));
 	const gap = " ".repeat(columns === LONG ? 2 : 1);
 	const width = widths.reduce((all, one) => all + gap.length + one, -gap.length);
 	if (width > columns)
-		return table(
+		return tableLines(
 			rows.map(([cells, role]) => [cells.slice(0, -1), role] as const),
 			columns,
 			paint,
@@ -212,7 +212,7 @@ function pathText(path: string): string {
 }
 
 /** `12`, `$2.50`, `5m30s`, `500k`. */
-function amount(meter: HistoryMeter, value: number): string {
+function shownAmount(meter: HistoryMeter, value: number): string {
 	return kindOf(meter).unit.show(countedFrom(meter, value));
 }
 
@@ -222,7 +222,7 @@ function named(meter: HistoryMeter, limit: number): string {
 }
 
 function money(dollars: number): string {
-	return amount("cost", dollars);
+	return shownAmount("cost", dollars);
 }
 
 function counted(value: number, one: string, many = `${one}s`): string {

@@ -167,7 +167,7 @@ export class PastSession {
 		const run = point.run ?? this.#start(stored, undefined);
 		this.#aborted.delete(run);
 		// An empty message is a request that was aborted, one that failed, or one that pi never made after an abort.
-		const wasSent = stopReason === "aborted" && !isRefusal(message);
+		const wasSent = stopReason === "aborted" && !isRefusedReply(message);
 		if (!cutShort || content.length > 0 || wasSent) {
 			const isRetry = this.#failed.delete(run);
 			if (!isRetry) run.steps.push(step(1));
@@ -271,7 +271,7 @@ function costOf({ usage }: Json): number {
 }
 
 /** True if the message carries our reason: the gate refused the turn, so no request was made. */
-function isRefusal({ errorMessage }: Json): boolean {
+function isRefusedReply({ errorMessage }: Json): boolean {
 	return typeof errorMessage === "string" && errorMessage.startsWith(PREFIX);
 }
 

@@ -76,7 +76,7 @@ export class Books implements Ledger {
 			if (rows.isDone(id)) throw new RangeError(`reserve: the id ${JSON.stringify(id)} has been settled.`);
 			// After the clock has gone back a hold would outlive its dead holder by as much.
 			for (const { key } of located) rows.shorten(key, now + this.#longest);
-			const refusal = refuse(readings, amounts);
+			const refusal = refusalOf(readings, amounts);
 			if (refusal) return refusal;
 			for (const each of located) {
 				touch(rows, each, now);
@@ -149,7 +149,7 @@ function touch(rows: Rows, { key, end = 0 }: Located, now: number): void {
 }
 
 /** Finds the outermost account that is full. */
-function refuse(readings: readonly Reading[], amounts: Amounts): Reservation | undefined {
+function refusalOf(readings: readonly Reading[], amounts: Amounts): Reservation | undefined {
 	for (const scope of ["fleet", ...PERIODS, "tree"]) {
 		for (const full of readings.filter(({ account }) => account.scope === scope)) {
 			const meters = Object.entries(full.meters).filter(([meter, balance]) => isFull(balance, amounts[meter] ?? 0));

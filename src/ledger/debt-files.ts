@@ -27,7 +27,7 @@ export interface Debt {
 /** With more of them beside the ledger its gates are closed: somebody has to find out why nobody pays. */
 export const MOST_DEBTS = 1_000;
 
-const NAME = /^debt-[\w-]+\.json$/;
+const DEBT_NAME = /^debt-[\w-]+\.json$/;
 
 export class DebtFiles {
 	readonly #directory: string;
@@ -109,7 +109,7 @@ export class DebtFiles {
 
 	#names(): readonly string[] {
 		try {
-			return readdirSync(this.#directory).filter((name) => NAME.test(name));
+			return readdirSync(this.#directory).filter((name) => DEBT_NAME.test(name));
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
 			throw fault(`The debts in ${this.#directory} cannot be read`, error);

@@ -1,6 +1,7 @@
 import type { OpenQuestion, Reply } from "./port.ts";
 
-const NONE: Reply = { answer: "none" };
+/** Nobody has answered. */
+export const NO_REPLY: Reply = { answer: "none" };
 
 /**
  * Opens a question. There is no answer if `ask` fails, if `signal` aborts, or if the question is taken away; then `closed`
@@ -17,9 +18,9 @@ export function openQuestion(
 	const closeAfter = (ms: number): void => void (timer = setTimeout(close, ms));
 	const reply = new Promise<Reply>((resolve) => {
 		// Once, because Node keeps a combined signal that has a listener for good, also after it has fired.
-		closed.addEventListener("abort", () => resolve(NONE), { once: true });
-		if (closed.aborted) return resolve(NONE);
-		ask(closed, closeAfter).then(resolve, () => resolve(NONE));
+		closed.addEventListener("abort", () => resolve(NO_REPLY), { once: true });
+		if (closed.aborted) return resolve(NO_REPLY);
+		ask(closed, closeAfter).then(resolve, () => resolve(NO_REPLY));
 	}).finally(() => clearTimeout(timer));
 	return { reply, close };
 }

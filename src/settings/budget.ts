@@ -43,7 +43,7 @@ export function takeAddress(env: Environment, kept: { address?: string | undefin
 
 /** `path`: the user's file. `address`: what `takeAddress` has given. */
 export function readBudget(path: string, shownAs: string, env: Environment, address: string | undefined): BudgetFound {
-	return find(fromFile(path), ` in ${shownAs}`, env, address, path);
+	return find(budgetInFile(path), ` in ${shownAs}`, env, address, path);
 }
 
 /** The budget that a program has given as an option. */
@@ -103,7 +103,7 @@ export function lowestCaps({ caps, periods }: Budget): Caps {
 }
 
 /** Undefined if the file has none. */
-function fromFile(path: string): unknown {
+function budgetInFile(path: string): unknown {
 	try {
 		return readObject(path)[BUDGET];
 	} catch {

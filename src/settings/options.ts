@@ -30,19 +30,19 @@ export type CommonOptions = { readonly [id in Exclude<MeterId, `budget${string}`
 };
 
 /** Caps as limits are written. */
-type Caps = { readonly [key in "maxTurns" | "maxCost" | "maxTokens"]?: number | string };
+type CapOptions = { readonly [key in "maxTurns" | "maxCost" | "maxTokens"]?: number | string };
 
-export interface BudgetOption extends Caps {
+export interface BudgetOption extends CapOptions {
 	/** `postgres://user:password@host/database` */
 	readonly at: string;
 	/** The name of the budget. */
 	readonly account: string;
 	/** For each calendar day. */
-	readonly day?: Caps;
+	readonly day?: CapOptions;
 	/** For each week, from Monday. */
-	readonly week?: Caps;
+	readonly week?: CapOptions;
 	/** For each calendar month. */
-	readonly month?: Caps;
+	readonly month?: CapOptions;
 	/** Where they begin at midnight; UTC by default. */
 	readonly zone?: string;
 }

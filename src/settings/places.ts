@@ -19,10 +19,10 @@ const VERSION = 1;
 const READ: readonly Key[] = KEYS.filter((key) => !key.startsWith(`${BUDGET}.`));
 
 /** Objects in a file that hold settings. */
-const SCOPES = new Set(READ.filter((key) => key.includes(".")).map((key) => key.slice(0, key.indexOf("."))));
+const OBJECTS = new Set(READ.filter((key) => key.includes(".")).map((key) => key.slice(0, key.indexOf("."))));
 
 /** The keys of a file, those inside an object left out. */
-const TOP_KEYS = [...READ.filter((key) => !key.includes(".")), ...SCOPES, BUDGET];
+const TOP_KEYS = [...READ.filter((key) => !key.includes(".")), ...OBJECTS, BUDGET];
 
 /** Keys that are not read here. */
 const OTHERS = ["$schema", BUDGET];
@@ -116,7 +116,7 @@ export function fromFile(path: string, name: string, shownAs = name): Found {
 
 /** Objects that hold limits, with something else in their place. */
 function misplacedIn(content: Readonly<Record<string, unknown>>, shownAs: string): readonly Problem[] {
-	const scopes = Object.keys(content).filter((key) => SCOPES.has(key));
+	const scopes = Object.keys(content).filter((key) => OBJECTS.has(key));
 	return scopes.map((key) => ({
 		what: `${key} in ${shownAs}: expected an object, got ${quote(content[key])}.`,
 		instead: "Ignoring it.",
@@ -127,7 +127,7 @@ function misplacedIn(content: Readonly<Record<string, unknown>>, shownAs: string
 /** At most two sentences: names close to that of a limit may have been meant as one. */
 function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string): readonly Problem[] {
 	const unknown = Object.keys(content)
-		.filter((key) => !OTHERS.includes(key) && !SCOPES.has(key) && !READ.includes(key as Key))
+		.filter((key) => !OTHERS.includes(key) && !OBJECTS.has(key) && !READ.includes(key as Key))
 		.map((key) => ({ key, meant: meantKey(key) }));
 	const say = (keys: typeof unknown, isLimit: boolean): readonly Problem[] => {
 		const names = keys.map(({ key, meant }) => `${quote(key)}${meant ? ` (did you mean ${meant.name}?)` : ""}`);
@@ -149,7 +149,7 @@ function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string):
 /** Flattens inner objects: `session.maxCost`. */
 function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
 	const inner = ([key, value]: [string, unknown]): [string, unknown][] =>
-		SCOPES.has(key) && isObject(value)
+		OBJECTS.has(key) && isObject(value)
 			? Object.entries(value).map(([name, v]) => [`${key}.${name}`, v])
 			: [[key, value]];
 	return Object.fromEntries(Object.entries(content).flatMap(inner));
@@ -157,7 +157,7 @@ function flat(content: Readonly<Record<string, unknown>>): Readonly<Record<strin
 
 /** The object that a JSON file holds, an empty one if there is no file. Throws for anything else. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
-	const content = parse(readText(path));
+	const content = parseJson(readText(path));
 	if (!isObject(content)) throw new Error(`expected an object, got ${typeName(content)}`);
 	return content;
 }
@@ -173,7 +173,7 @@ export function readText(path: string): string {
 	return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch (error) {

@@ -48,7 +48,7 @@ export function resolve(places: readonly Place[], lowering: readonly LoweringPla
 	};
 }
 
-interface Found<T> extends Sourced<T> {
+interface Candidate<T> extends Sourced<T> {
 	readonly strength: Strength;
 }
 
@@ -59,13 +59,16 @@ function resolveOne<K extends Key>(
 	fallback: Settings,
 ): { readonly chosen: Sourced<Settings[K]>; readonly problems: readonly Problem[] } {
 	const { read, expected, tightens, show }: Setting<Settings[K]> = SETTINGS[key];
-	const find = (place: Place): Found<Settings[K]> | undefined => {
+	const find = (place: Place): Candidate<Settings[K]> | undefined => {
 		const value = read(place.values[key]);
 		return value === undefined ? undefined : { value, source: place.name(key), strength: place.strength };
 	};
 	const strongest = places.find((place) => find(place) !== undefined);
 	const given = strongest && find(strongest);
-	let chosen: Sourced<Settings[K]> & Partial<Found<Settings[K]>> = given ?? { value: fallback[key], source: "default" };
+	let chosen: Sourced<Settings[K]> & Partial<Candidate<Settings[K]>> = given ?? {
+		value: fallback[key],
+		source: "default",
+	};
 
 	const refused: LoweringPlace[] = [];
 	for (const place of lowering) {

@@ -100,7 +100,7 @@ function limitOf(id: MeterId): Setting<Max> {
 	};
 }
 
-const limits = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], limitOf(id)])) as {
+const LIMIT_SETTINGS = Object.fromEntries(METER_IDS.map((id) => [KEY_OF[id], limitOf(id)])) as {
 	readonly [K in LimitKey]: Setting<Max>;
 };
 
@@ -132,7 +132,7 @@ function toggle(title: string, env: string, about: string): Setting<boolean> {
 
 /** Flags and variables share a namespace with all other extensions, hence their prefix. */
 export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
-	...limits,
+	...LIMIT_SETTINGS,
 	policy: {
 		read: (value) => (isPolicy(value) ? value : undefined),
 		write: same,

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SessionCompactEvent, SessionEntry, TurnEndEvent } from "@earendil-works/pi-coding-agent";
-import { type Assistant, type Context, finalTextIn, goesOn, isInSight, withNote } from "../../src/hosts/pi/host/api.ts";
+import {
+	type Assistant,
+	type Context,
+	finalTextIn,
+	expectsTurn,
+	isInSight,
+	withNote,
+} from "../../src/hosts/pi/host/api.ts";
 import { isGuided } from "../../src/hosts/pi/outcome/transcript.ts";
 
 const say = (text: string) => ({ type: "text", text }) as const;
@@ -33,7 +40,7 @@ for (const [what, expected, event] of [
 ] as [string, boolean, object][]) {
 	test(`pi ${expected ? "goes" : "does not go"} on where ${what}`, () => {
 		const nothing = { toolResults: [], context: { pendingMessages: [] }, continue: false };
-		assert.equal(goesOn({ ...nothing, ...event } as unknown as TurnEndEvent, ["1"]), expected);
+		assert.equal(expectsTurn({ ...nothing, ...event } as unknown as TurnEndEvent, ["1"]), expected);
 	});
 }
 

@@ -1,7 +1,7 @@
 /** The lines of `/turn-limit`. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fold, type Paint, picture, type StatusRole, status, table } from "../../src/hosts/pi/command/status.ts";
+import { fold, type PaintStatus, picture, type StatusRole, status, table } from "../../src/hosts/pi/command/status.ts";
 import { resolve, type Resolved } from "../../src/settings/resolve.ts";
 import { defaults, type Key, KEYS } from "../../src/settings/settings.ts";
 import { Driver, type Given } from "../core/driver.ts";
@@ -86,7 +86,12 @@ describe("the picture in the terminal", () => {
 		role === "text" || role === "muted" ? words : `<${role}>${words}`;
 	const OWN = KEYS.filter((key) => !/^(tree|day|week|month|budget)\./.test(key));
 
-	function drawn(run: Driver, room: number, some: Partial<Resolved> = {}, paint: Paint = marked): readonly string[] {
+	function drawn(
+		run: Driver,
+		room: number,
+		some: Partial<Resolved> = {},
+		paint: PaintStatus = marked,
+	): readonly string[] {
 		const settings = { ...resolve([], [], defaults(true)).settings, ...some };
 		return picture(run.state, settings, room, OWN, paint);
 	}
@@ -117,7 +122,7 @@ describe("the picture in the terminal", () => {
 
 	test("is grey but for limits, their amounts and changed settings", () => {
 		const pieces: string[] = [];
-		const paint: Paint = (role, words) => {
+		const paint: PaintStatus = (role, words) => {
 			pieces.push(`${role}: ${words}`);
 			return words;
 		};

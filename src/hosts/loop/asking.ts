@@ -1,7 +1,7 @@
 /** Asks the person behind a program: calls its function with the words of the question, and accepts nothing but an answer. */
 import { type Answer, isAnswer } from "../../core/answers.ts";
 import type { Max } from "../../core/meters.ts";
-import { openQuestion } from "../../loop/open-question.ts";
+import { NO_REPLY, openQuestion } from "../../loop/open-question.ts";
 import type { OpenQuestion, Reply } from "../../loop/port.ts";
 import type { Choice } from "../../loop/choices.ts";
 import type { Question } from "../../loop/question.ts";
@@ -17,8 +17,6 @@ export type AskedReply = boolean | Answer | Reply;
 /** `signal` aborts when the question needs no answer any more. */
 export type Ask = (question: AskedQuestion, signal: AbortSignal) => AskedReply | Promise<AskedReply>;
 
-const NONE: Reply = { answer: "none" };
-
 /** A function that throws, or gives anything but an answer, has not answered. `onProblem` hears of it. */
 export function askProgram(
 	ask: Ask,
@@ -33,7 +31,7 @@ export function askProgram(
 			return readReply(await ask(question, closed), question);
 		} catch (error) {
 			onProblem(`ask(): ${String(error)}`);
-			return NONE;
+			return NO_REPLY;
 		}
 	});
 }
@@ -43,7 +41,7 @@ function readReply(given: unknown, { size }: AskedQuestion): Reply {
 	const { answer, guidance, grant } = (
 		typeof given === "object" && given !== null ? given : { answer: given }
 	) as Partial<Reply>;
-	if (!isAnswer(answer)) return NONE;
+	if (!isAnswer(answer)) return NO_REPLY;
 	const sized = grant === undefined ? undefined : size?.(String(grant));
 	return {
 		answer,

@@ -111,7 +111,7 @@ export function limitFor(
 			const root = typeof parent === "string" ? rootIn(announced, savedTree) : parent && { tree: treeOf(parent) };
 			const mayBeLate = announced !== undefined && root === undefined && savedTree === undefined && ask === undefined;
 			const id = saved?.id ?? randomUUID();
-			if (saved) void session.resume(id, spentIn(saved));
+			if (saved) void session.resume(id, spentBefore(saved));
 			else session.begin(id);
 			last = new DrivenRun({
 				id,
@@ -172,7 +172,7 @@ function savedIn(from: string | undefined): SavedRun | undefined {
 	return saved;
 }
 
-function spentIn({ phase }: SavedRun): Record<string, number> {
+function spentBefore({ phase }: SavedRun): Record<string, number> {
 	if (phase.name === "idle") return {};
 	const { spent } = phase.run;
 	return Object.fromEntries(RUN_METER_IDS.map((id) => [id, spent[id]]));

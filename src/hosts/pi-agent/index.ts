@@ -11,7 +11,7 @@ export { LimitExceeded, type LoopOptions, type Outcome };
 
 export type AgentLimitOptions = Omit<LoopOptions, "price"> & {
 	/** The dollars of a reply for which pi's model has no prices. */
-	readonly price?: (reply: Reply) => number | Promise<number>;
+	readonly price?: (reply: ModelReply) => number | Promise<number>;
 };
 
 export interface AgentLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
@@ -35,7 +35,7 @@ type Limited = Pick<
 
 type Hook = "prepareRequest" | "beforeToolCall" | "finishTurn";
 type Message = Extract<AgentEvent, { type: "message_end" }>["message"];
-type Reply = Extract<Message, { role: "assistant" }>;
+type ModelReply = Extract<Message, { role: "assistant" }>;
 
 interface Current {
 	readonly run: LoopRun;
@@ -80,7 +80,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 	agent.prompt = (...args: unknown[]) => guarded(() => prompt(...args));
 	agent.continue = () => guarded(goOn);
 
-	wrap(agent, "prepareRequest", (theirs) => async (request, signal) => {
+	wrapHook(agent, "prepareRequest", (theirs) => async (request, signal) => {
 		const update = (await theirs()?.(request, signal)) ?? {};
 		const { run, admitted } = must(current);
 		must(current).admitted = undefined;
@@ -92,7 +92,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		return { ...update, context: { ...context, messages: [...context.messages, ...messages] } };
 	});
 
-	wrap(agent, "beforeToolCall", (theirs) => async (call, signal) => {
+	wrapHook(agent, "beforeToolCall", (theirs) => async (call, signal) => {
 		const answer = await theirs()?.(call, signal);
 		if (answer?.block) return answer;
 		const { toolCall, args } = call;
@@ -100,7 +100,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		return reason === undefined ? answer : { block: true, reason };
 	});
 
-	wrap(agent, "finishTurn", (theirs) => async (turn, signal) => {
+	wrapHook(agent, "finishTurn", (theirs) => async (turn, signal) => {
 		const decision = (await theirs()?.(turn, signal)) ?? undefined;
 		const { run, terminating } = must(current);
 		const { message, toolResults } = turn;
@@ -109,7 +109,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		must(current).terminating = 0;
 		const isWorking = toolResults.length > terminating || agent.hasQueuedMessages();
 		const goesOn = decision ? decision.action === "continue" : isWorking;
-		const next = await run.endTurn({ goesOn, concluded: isAnswer(message) });
+		const next = await run.endTurn({ goesOn, concluded: hasAnswered(message) });
 		if (decision?.action === "end") return decision;
 		// Others may have spent what is shared. Only here can the run end without an error message.
 		if (next !== "stop") must(current).admitted = await run.turn();
@@ -146,7 +146,7 @@ function must(current: Current | undefined): Current {
 }
 
 /** An accessor, because a hook that is assigned later would take the gate away. */
-function wrap<H extends Hook>(
+function wrapHook<H extends Hook>(
 	agent: Limited,
 	name: H,
 	around: (theirs: () => Limited[H]) => NonNullable<Limited[H]>,
@@ -162,7 +162,7 @@ function wrap<H extends Hook>(
 }
 
 /** Text that was not cut off. */
-function isAnswer({ content, stopReason }: Reply): boolean {
+function hasAnswered({ content, stopReason }: ModelReply): boolean {
 	return stopReason !== "length" && content.some((part) => part.type === "text" && part.text.trim() !== "");
 }
 
@@ -172,7 +172,8 @@ function isTerminating(result: unknown): boolean {
 
 /** A hook or a stream function that throws ends in an error message too, and not in `finishTurn`. */
 async function hear(run: LoopRun, message: Message): Promise<void> {
-	const { input, output, cacheWrite, cost }: Partial<Reply["usage"]> = (message as Partial<Reply>).usage ?? {};
+	const { input, output, cacheWrite, cost }: Partial<ModelReply["usage"]> =
+		(message as Partial<ModelReply>).usage ?? {};
 	const tokens = sum(input, output, cacheWrite);
 	// A tool can report its own usage.
 	if (message.role !== "assistant") return await run.charge({ tokens, cost: cost?.total ?? 0 });

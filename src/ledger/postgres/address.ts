@@ -30,7 +30,7 @@ const FORM = /^postgres(?:ql)?:\/\/([^/?#]*)@([^/?#@]+)\/([^/?#]+)(?:\?([^#]*))?
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i;
 const CONTROL = /\p{Cc}/u;
 /** A terminal obeys these. User and database are shown, or can be. */
-const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const NOT_SHOWN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Behind the question mark. */
 const PARAMETERS = ["sslmode", "sslrootcert", "options"];
@@ -44,7 +44,7 @@ export function parseAddress(text: string): Address {
 	const user = decode(colon < 0 ? credentials : credentials.slice(0, colon));
 	const password = colon < 0 ? "" : decode(credentials.slice(colon + 1));
 	const database = decode(name);
-	if (user === "" || OBEYED.test(user + database) || CONTROL.test(password)) fail(EXPECTED);
+	if (user === "" || NOT_SHOWN.test(user + database) || CONTROL.test(password)) fail(EXPECTED);
 	const parameters = new URLSearchParams(query);
 	const names = [...parameters.keys()];
 	// A misspelt sslmode must not pass for none, nor a weak one hide a strong one.

@@ -27,7 +27,7 @@ export async function openPostgres({ address, deadline = 5_000, closing }: Postg
 	return ledger;
 }
 
-interface Request {
+interface ServerRequest {
 	readonly accounts?: readonly Account[];
 	readonly [other: string]: unknown;
 }
@@ -101,7 +101,7 @@ class PostgresLedger implements Ledger {
 		this.#drop(this.#connection);
 	}
 
-	async #call(operation: string, request: Request): Promise<ServerAnswer> {
+	async #call(operation: string, request: ServerRequest): Promise<ServerAnswer> {
 		const given = await this.#attempt(operation, (connection) => connection.call(operation, request));
 		const answer = toAnswer(given, request.accounts?.length ?? 0);
 		if (answer === undefined) throw notUnderstood(this.#address);

@@ -17,7 +17,7 @@ import { LedgerError } from "../faults.ts";
  * File systems that do not share locks and memory with every process that sees the file, by Linux' numbers. FUSE is one
  * of them because sshfs and cluster file systems have the same number as local ones.
  */
-const SHARED: Readonly<Record<number, string>> = {
+const UNFIT_FILE_SYSTEMS: Readonly<Record<number, string>> = {
 	0x6969: "NFS",
 	0x517b: "SMB",
 	0xfe534d42: "SMB2",
@@ -69,7 +69,7 @@ export function secure(folder: string, within: string, typeOf: (path: string) =>
 	if (way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) unsafe(`${directory} is outside of ${within}`);
 	if (!exists(directory)) make(() => mkdirSync(directory, { mode: 0o700 }));
 	own(directory, "directory");
-	const type = SHARED[typeOf(directory) >>> 0];
+	const type = UNFIT_FILE_SYSTEMS[typeOf(directory) >>> 0];
 	if (type)
 		throw new LedgerError(
 			"unsuited",

@@ -83,7 +83,7 @@ export class Unsettled {
 		await this.tryToPay(true);
 		const left = this.#owed.filter(({ amounts }) => isWorthKeeping(amounts));
 		if (left.length === 0) return undefined;
-		const amounts = left.map((debt) => debt.amounts).reduce(sum);
+		const amounts = left.map((debt) => debt.amounts).reduce(addAmounts);
 		try {
 			for (const debt of left) {
 				this.#files.keep(debt, this.#fleetId(debt.id));
@@ -158,7 +158,7 @@ function isWorthKeeping(amounts: Amounts): boolean {
 	return Object.entries(amounts).some(([meter, amount]) => meter !== "agents" && amount > 0);
 }
 
-function sum(all: Amounts, more: Amounts): Amounts {
+function addAmounts(all: Amounts, more: Amounts): Amounts {
 	const added = Object.entries(more).map(([meter, amount]) => [meter, (all[meter] ?? 0) + amount]);
 	return { ...all, ...(Object.fromEntries(added) as Amounts) };
 }

@@ -3,7 +3,7 @@ import type * as historyModule from "../../../history/index.ts";
 import { bound } from "../../../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type RunMeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
-import { type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
+import { COMMAND, type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
 import { loadPiTui } from "../ui/load-pi-tui.ts";
 import type { Notices } from "../ui/notices.ts";
 import { KEY_OF, settingOf } from "../../../settings/settings.ts";
@@ -61,14 +61,14 @@ async function read(
 			...given,
 			presentDir: ctx.sessionManager.getSessionDir(),
 			cwd: ctx.cwd,
-			limits: limitsOf(driver.state),
+			limits: presentLimits(driver.state),
 			signal: stopping.signal,
 			onProgress: progressIn(ctx),
 		});
 		// Nobody is asked in a script.
 		const isAll = ctx.hasUI && !project && days === undefined && sessionDir === undefined;
 		if (isAll) await parts.odds.keep(advice.odds, advice.sample.directory, ctx.cwd);
-		const text = json ? JSON.stringify(advice) : draw(history, advice, notices, ctx);
+		const text = json ? JSON.stringify(advice) : adviceText(history, advice, notices, ctx);
 		if (ctx.hasUI) notices.say(text, "info", ctx);
 		else parts.print?.(`${text}\n`);
 		return advice;
@@ -112,17 +112,17 @@ async function apply(
 	for (const { key, max } of changes) settings.set(key, max, ctx);
 	await limits.apply(ctx);
 	const set = changes.map((change) => `${change.title} set to ${shown(change.max, change)}.`);
-	notices.say([...set, `/${NAME} save keeps that for every session.`].join("\n"), "info", ctx);
+	notices.say([...set, `${COMMAND} save keeps that for every session.`].join("\n"), "info", ctx);
 	notices.showIdle(driver.state, ctx);
 }
 
 /** Colours and the width of the window in the terminal; plain text of 80 columns elsewhere. */
-function draw(history: History, advice: historyModule.Advice, notices: Notices, { mode, ui }: Context): string {
+function adviceText(history: History, advice: historyModule.Advice, notices: Notices, { mode, ui }: Context): string {
 	if (mode !== "tui") return history.render(advice, { width: 80 });
 	return history.render(advice, { width: notices.room, paint: (role, text) => ui.theme.fg(COLOURS[role], text) });
 }
 
-function limitsOf(state: State): NonNullable<Options["limits"]> {
+function presentLimits(state: State): NonNullable<Options["limits"]> {
 	return Object.fromEntries(
 		METER_IDS.flatMap((id) => {
 			const max = bound(state.meters[id]);

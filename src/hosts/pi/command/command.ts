@@ -4,7 +4,7 @@ import { amount, within } from "../../../core/amount.ts";
 import { isShared, kindOf, type MeterId } from "../../../core/meters.ts";
 import { type Key, KEYS, meterOf, settingOf, type Settings } from "../../../settings/settings.ts";
 import { executeAdvise } from "./advise.ts";
-import { type Context, NAME } from "../host/api.ts";
+import { COMMAND, type Context } from "../host/api.ts";
 import { recalledOutcome } from "../outcome/record.ts";
 import { lastRunText } from "../outcome/sentences.ts";
 import { periodText } from "./period-text.ts";
@@ -23,7 +23,7 @@ const NOTHING: Shared = { agents: undefined, ends: [] };
 /** Follows a limit that was taken away: nothing else stops the questions for good. */
 const NEVER_ASKS = "; it never asks again in this session";
 
-const COMMAND = new RegExp(`^/${NAME}(?=\\s|$)`);
+const OUR_COMMAND = new RegExp(`^${COMMAND}(?=\\s|$)`);
 
 const COLOURS: Readonly<Record<StatusRole, Parameters<Context["ui"]["theme"]["fg"]>[0]>> = {
 	normal: "accent",
@@ -38,9 +38,9 @@ export const DESCRIPTION = "Show or set the limits of a run";
 /** Executes the text after `/turn-limit`, also several such lines that were pasted as one. Reports a mistake and changes nothing. */
 export async function execute(parts: CommandParts, args: string, ctx: Context): Promise<void> {
 	const [first = "", ...more] = args.trim().split(/\s*\n\s*/);
-	if (!more.every((line) => COMMAND.test(line)))
-		return parts.notices.say(`/${NAME} takes one line. Nothing has changed.`, "error", ctx);
-	for (const line of [first, ...more.map((line) => line.replace(COMMAND, ""))]) await executeLine(parts, line, ctx);
+	if (!more.every((line) => OUR_COMMAND.test(line)))
+		return parts.notices.say(`${COMMAND} takes one line. Nothing has changed.`, "error", ctx);
+	for (const line of [first, ...more.map((line) => line.replace(OUR_COMMAND, ""))]) await executeLine(parts, line, ctx);
 }
 
 async function executeLine(parts: CommandParts, args: string, ctx: Context): Promise<void> {
@@ -50,7 +50,7 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 	const { alone, word, key, text } = typed;
 	switch (alone) {
 		case "wrap-up":
-			return await wrapUp(parts, ctx);
+			return await askForWrapUp(parts, ctx);
 		case "save":
 			return await save(parts, ctx);
 		case "forget":
@@ -109,7 +109,7 @@ function agentsText({ alive, ended }: Agents): string {
 	return `Agents of this tree, with this one: ${alive} running, ${ended} ended.`;
 }
 
-async function wrapUp(parts: CommandParts, ctx: Context): Promise<void> {
+async function askForWrapUp(parts: CommandParts, ctx: Context): Promise<void> {
 	await parts.driver.step({ type: "wrap_up_requested" }, ctx);
 	parts.notices.say(wrapUpText(parts), "info", ctx);
 }
@@ -117,7 +117,7 @@ async function wrapUp(parts: CommandParts, ctx: Context): Promise<void> {
 async function reset(parts: CommandParts, ctx: Context): Promise<void> {
 	const { notices, settings } = parts;
 	const keys = KEYS.filter((key) => settings.commanded[key] !== undefined);
-	if (keys.length === 0) return notices.say(`/${NAME} has set nothing in this session.`, "info", ctx);
+	if (keys.length === 0) return notices.say(`${COMMAND} has set nothing in this session.`, "info", ctx);
 	settings.reset(ctx);
 	await parts.limits.apply(ctx);
 	notices.showIdle(parts.driver.state, ctx);
@@ -129,7 +129,7 @@ async function change(parts: CommandParts, key: Key, text: string, ctx: Context)
 	const { parse, show, title, ...setting } = settingOf(key);
 	const id = meterOf(key);
 	const by = id && increaseOf(id, text);
-	if (id && by) return await raise(parts, id, by, ctx);
+	if (id && by) return await raiseMeter(parts, id, by, ctx);
 	// It was read before.
 	const value = setting.read(parse(text)) as Settings[Key];
 	parts.settings.set(key, value, ctx);
@@ -146,7 +146,7 @@ function grantsText({ driver: { state } }: CommandParts, id: MeterId): string {
 	return `; with what was granted it is ${kindOf(id).unit.show(limit.max + extra)} ${within(id)}`;
 }
 
-async function raise(parts: CommandParts, id: MeterId, by: number, ctx: Context): Promise<void> {
+async function raiseMeter(parts: CommandParts, id: MeterId, by: number, ctx: Context): Promise<void> {
 	if (isShared(id) && parts.role.isMember)
 		return parts.notices.say("Only the root of a tree of agents can raise what they share.", "error", ctx);
 	if (bound(parts.driver.state.meters[id]) === "unlimited") {

@@ -37,7 +37,7 @@ export async function save(parts: CommandParts, ctx: Context): Promise<void> {
 	const left = KEYS.filter((key) => settings.commanded[key] !== undefined && !keys.includes(key));
 	const others = left.length === 0 ? [] : [leftOut(settings.commanded, left)];
 	if (keys.length === 0) return notices.say(others[0] ?? nothingToSave(file), "info", ctx);
-	if (!write(parts, file, values, "saved", ctx)) return;
+	if (!writeTo(parts, file, values, "saved", ctx)) return;
 	settings.reset(ctx, keys);
 	const problems = await readAgain(parts, ctx);
 	const stronger = keys.flatMap((key) => outranked(settings, key, values[key]));
@@ -58,14 +58,14 @@ export async function forget(parts: CommandParts, word: string, ctx: Context): P
 	if (keys.length === 0)
 		return notices.say(`Nothing to forget: ${file.path} has no ${word === "" ? "limit" : word}.`, "info", ctx);
 	const none = Object.fromEntries(keys.map((key) => [key, undefined]));
-	if (!write(parts, file, none, "forgotten", ctx)) return;
+	if (!writeTo(parts, file, none, "forgotten", ctx)) return;
 	const problems = await readAgain(parts, ctx);
 	notices.say(`Removed from ${file.path}: ${listed(values, keys)}.`, "info", ctx);
 	notices.warnOnce(problems.join("\n"), ctx);
 }
 
 /** False, with a message, if the file cannot be written. */
-function write({ notices }: CommandParts, file: UserFile, values: Values, done: string, ctx: Context): boolean {
+function writeTo({ notices }: CommandParts, file: UserFile, values: Values, done: string, ctx: Context): boolean {
 	try {
 		file.write(values);
 		return true;

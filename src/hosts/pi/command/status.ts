@@ -12,7 +12,7 @@ import { fraction, levelOf, nextRunMeter, type Part, spentInRun } from "../ui/wi
 /** The meaning of a piece of the picture, to choose its colour; `level` is that of a bar. */
 export type StatusRole = Part["level"] | "text" | "muted";
 
-export type Paint = (role: StatusRole, text: string) => string;
+export type PaintStatus = (role: StatusRole, text: string) => string;
 
 /** Columns of a bar. */
 const BAR = { least: 10, most: 24 } as const;
@@ -46,7 +46,7 @@ export function picture(
 	settings: Resolved,
 	room: number,
 	keys: readonly Key[],
-	paint: Paint,
+	paint: PaintStatus,
 ): readonly string[] {
 	const ids = keys.flatMap((key) => meterOf(key) ?? []);
 	const limited = ids.filter((id) => isLimited(state.meters[id]));
@@ -67,7 +67,7 @@ function bars(
 	settings: Resolved,
 	room: number,
 	ids: readonly MeterId[],
-	paint: Paint,
+	paint: PaintStatus,
 ): readonly string[] {
 	const rows = ids.map((id) => {
 		const meter = shown(state, id);

@@ -9,7 +9,7 @@ import {
 	type Context,
 	DISPOSED,
 	finalTextIn,
-	goesOn,
+	expectsTurn,
 	isFinalPassLast,
 	isInSight,
 	isRefusal,
@@ -169,7 +169,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			const { message, toolResults } = event;
 			if (message.role !== "assistant" || message.stopReason === "error" || ctx.signal?.aborted) return undefined;
 			if (grace) await driver.step({ type: "grace_set", grace: notices.use(readGrace(grace), ctx) }, ctx);
-			const isGoingOn = goesOn(event, turn.terminated);
+			const isGoingOn = expectsTurn(event, turn.terminated);
 			const concluded = finalTextIn(message) !== undefined;
 			await driver.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
 			// A tool can keep to itself that a call which it made was refused.

@@ -1,8 +1,6 @@
 /** Finds out who starts a run: a person, or another extension. */
 import { type Context, type Events, NAME, type Pi } from "../host/api.ts";
-import type { chargeOfUsage } from "../host/usage.ts";
-
-type Charged = ReturnType<typeof chargeOfUsage>;
+import type { Charged } from "../../../loop/driver.ts";
 
 /** The last prompt, until its run begins. Plain data, because another instance may take it over. */
 export interface Prompt {
@@ -15,7 +13,7 @@ export interface Prompt {
 	/** Prompts that other extensions have sent since then: the person does not start their runs. */
 	readonly interjected: readonly string[];
 	/** The cost of a compaction between a prompt and its run. Charged once the run has begun, because the prompt refills. */
-	readonly owed: Charged;
+	readonly owed: Charged | undefined;
 }
 
 /** Enter, as terminals send it. */
@@ -67,11 +65,11 @@ export class Prompts {
 		else this.#note({ isFromPerson: true, typed: text, interjected: [], owed: undefined });
 	}
 
-	owe(amounts: Charged): void {
+	owe(amounts: Charged | undefined): void {
 		this.#note({ owed: amounts });
 	}
 
-	takeOwed(): Charged {
+	takeOwed(): Charged | undefined {
 		const { owed } = this.#prompt;
 		this.#note({ owed: undefined });
 		return owed;

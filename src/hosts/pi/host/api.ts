@@ -88,6 +88,9 @@ type ToolResult = TurnEndEvent["toolResults"][number];
 /** The name of our command, widget, status, messages and entries. */
 export const NAME = "turn-limit";
 
+/** Our command, as people type it. */
+export const COMMAND = `/${NAME}`;
+
 /** The type of a message that holds what the person has said at the question. */
 export const GUIDANCE = "turn-limit-guidance";
 
@@ -120,7 +123,7 @@ export function orDisposed(ctx: Context): Context {
 }
 
 /** True if pi will request another turn after this one, as far as it can tell; the gate at the turn's start sees the rest. */
-export function goesOn(event: TurnEndEvent, terminated: readonly string[]): boolean {
+export function expectsTurn(event: TurnEndEvent, terminated: readonly string[]): boolean {
 	const { toolResults, context } = event;
 	const hasResults = toolResults.some(({ toolCallId }) => !terminated.includes(toolCallId));
 	return hasResults || context.pendingMessages.length > 0 || event.continue;

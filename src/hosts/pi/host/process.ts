@@ -5,7 +5,7 @@ import type { Values } from "../../../settings/places.ts";
  * Plain data, and each field is written by one file: a copy of another version may have made the object, and would
  * lack a method of ours.
  */
-interface Shared {
+interface ProcessMemory {
 	/** By session manager: the guard of each session (lifecycle/guard.ts). */
 	readonly guards: WeakMap<object, unknown>;
 	/** The process is pi's own, and not that of a program that embeds pi; undefined until it is decided. */
@@ -29,9 +29,9 @@ interface Shared {
 }
 
 const KEY = Symbol.for("pi-turn-limit/2");
-const slot = globalThis as { [KEY]?: Shared | undefined };
+const slot = globalThis as { [KEY]?: ProcessMemory | undefined };
 
-export const shared: Shared = (slot[KEY] ??= {
+export const shared: ProcessMemory = (slot[KEY] ??= {
 	guards: new WeakMap(),
 	isPi: undefined,
 	owner: undefined,

@@ -33,7 +33,7 @@ function registerRenderers(pi: Pi): void {
 		const notice = outcome && noticeOf(outcome);
 		if (outcome === undefined || notice === undefined) return undefined;
 		const paint = (line: string): string => ` ${theme.fg(isDeliberate(outcome) ? "dim" : "warning", line)}`;
-		return { render: (width) => wrap(notice, width - 2).map(paint), invalidate() {} };
+		return { render: (width) => wrapNotice(notice, width - 2).map(paint), invalidate() {} };
 	});
 	// The person has said it, so it looks like everything else that they say.
 	pi.registerMessageRenderer(GUIDANCE, ({ content }, { outputPad }, theme) => {
@@ -45,7 +45,7 @@ function registerRenderers(pi: Pi): void {
 }
 
 /** Lines of at most `width` columns. Our texts have no wide letters. */
-function wrap(text: string, width: number): string[] {
+function wrapNotice(text: string, width: number): string[] {
 	const fitting = new RegExp(`(?=\\S).{1,${Math.max(1, width)}}(?!\\S)|\\S{1,${Math.max(1, width)}}`, "g");
 	return [...text.matchAll(fitting)].map(([line]) => line);
 }

@@ -8,7 +8,7 @@ import { initialState } from "../../../loop/initial-state.ts";
 import type { Shared } from "../../../loop/sharing/reservation.ts";
 import type { Policies } from "../../../settings/options.ts";
 import { clip } from "../../../core/text.ts";
-import { type Assistant, type Context, NAME } from "../host/api.ts";
+import { type Assistant, COMMAND, type Context } from "../host/api.ts";
 import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
 import type { Notices } from "../ui/notices.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -36,7 +36,7 @@ export class LimitsInForce {
 	/** Only the command changes the policy of limits that have one of their own. */
 	#initialState(attended: boolean, isMember: boolean): State {
 		const settings = this.#settings.current;
-		const policies = settings.policy.source === `/${NAME}` ? undefined : this.#policies;
+		const policies = settings.policy.source === COMMAND ? undefined : this.#policies;
 		return initialState(settings, policies, attended, isMember);
 	}
 

@@ -5,7 +5,7 @@ import { fromMemory, remember, type Values } from "../../../settings/places.ts";
 import { type Problem, sentenceOf } from "../../../settings/problem.ts";
 import { type LoweringPlace, type Place, resolve, type Resolved } from "../../../settings/resolve.ts";
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../../../settings/settings.ts";
-import { type Context, NAME, type Pi } from "../host/api.ts";
+import { COMMAND, type Context, NAME, type Pi } from "../host/api.ts";
 import type { Rank } from "../lifecycle/guard.ts";
 import { shared } from "../host/process.ts";
 import { limitsOf, lowered, type RootLimits } from "../../../loop/tree/root-limits.ts";
@@ -30,8 +30,6 @@ export interface SettingsOptions {
 	/** The budget of a fleet, if there are no surroundings to read it from. */
 	readonly budget?: BudgetFound | undefined;
 }
-
-const COMMAND = `/${NAME}`;
 
 export class SessionSettings {
 	#current: Resolved;

@@ -1,13 +1,11 @@
 /** The ways to ask the question at a limit in pi. */
 import type { Max } from "../../../core/meters.ts";
-import { openQuestion } from "../../../loop/open-question.ts";
+import { NO_REPLY, openQuestion } from "../../../loop/open-question.ts";
 import type { OpenQuestion, Reply } from "../../../loop/port.ts";
 import { replyOf } from "../../../loop/choices.ts";
 import type { Question } from "../../../loop/question.ts";
 import type { Context } from "../host/api.ts";
 import { choose } from "./dialog/dialog.ts";
-
-const NONE: Reply = { answer: "none" };
 
 /** Only a deliberate yes continues. No reply in time, or a dialog that fails, is no answer. `rowsAbove`: of our widget. */
 export function ask(
@@ -28,7 +26,7 @@ export function ask(
 		const picked = await choose(ui, question, { signal: closed, ring: bell, seconds: time, rowsAbove });
 		switch (picked.kind) {
 			case "withdrawn":
-				return NONE;
+				return NO_REPLY;
 			case "dismissed":
 				return { answer: "no" };
 			case "picked":
