@@ -39,7 +39,7 @@ export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	},
 	tokens: {
 		amount: ({ input, output, cacheWrite, cacheRead, totalTokens }) =>
-			sum(input, output, cacheWrite) || figure(totalTokens) - figure(cacheRead),
+			sumOfFigures(input, output, cacheWrite) || figure(totalTokens) - figure(cacheRead),
 	},
 };
 
@@ -56,10 +56,10 @@ function reportsPrices({ api, provider, baseUrl }: Pick<Model, "api" | "provider
 function dollars(cost: unknown): number {
 	if (!isObject(cost)) return figure(cost);
 	const { total, input, output, cacheRead, cacheWrite } = cost;
-	return Number.isNaN(Number(total ?? NaN)) ? sum(input, output, cacheRead, cacheWrite) : figure(total);
+	return Number.isNaN(Number(total ?? NaN)) ? sumOfFigures(input, output, cacheRead, cacheWrite) : figure(total);
 }
 
-function sum(...values: readonly unknown[]): number {
+function sumOfFigures(...values: readonly unknown[]): number {
 	return values.map(figure).reduce((all, value) => all + value, 0);
 }
 
