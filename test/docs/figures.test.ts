@@ -1,0 +1,143 @@
+/** The figures of the documents, read from the source: whoever changes one there is told where it is written. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+
+const root = resolve(import.meta.dirname, "../..");
+const read = (file: string): string => readFileSync(join(root, file), "utf8").replaceAll(/\s+/g, " ");
+
+/** The number that stands behind a name and `=`, `:` or `??`; a product is multiplied. */
+function figure(file: string, name: string): number {
+	const [, found] = new RegExp(`\\b${name}"? ?(?:=|:) "?([\\d_. *]+)`).exec(read(file)) ?? [];
+	assert.ok(found, `${file} has no ${name}`);
+	return found.split("*").reduce((product, factor) => product * Number(factor.replaceAll("_", "")), 1);
+}
+
+const seconds = (milliseconds: number): number => milliseconds / 1000;
+const spelled = (figure: number): string => ["zero", "one", "two", "three", "four"][figure] ?? String(figure);
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** As the documents say it in words: milliseconds, and the one that is the third. */
+const WORDS: Readonly<Record<number, string>> = {
+	3: "third",
+	500: "half a second",
+	60_000: "a minute",
+	3_600_000: "hour",
+	86_400_000: "day",
+	604_800_000: "a week",
+};
+function spoken(file: string, name: string): string {
+	const found = figure(file, name);
+	return WORDS[found] ?? String(found);
+}
+
+const dialog = "src/hosts/pi/ui/dialog/dialog.ts";
+const quiet = seconds(figure(dialog, "QUIET"));
+const typed = spoken(dialog, "TYPED");
+const grace = figure("src/settings/settings.ts", "DEFAULT_GRACE");
+const warns = figure("src/hosts/pi/ui/widget.ts", "WARNS_AT") * 100;
+const missed = seconds(figure("src/hosts/pi/lifecycle/handover.ts", "MISSED_AFTER_MS"));
+const dropped = figure("src/core/run.ts", "REFUSALS_TO_DROP");
+const pointedOut = spoken("src/core/gate.ts", "POINTED_OUT");
+const suggestion = figure("src/history/analysis.ts", "suggestion");
+const p99 = figure("src/history/analysis.ts", "p99");
+const came = figure("src/history/odds.ts", "ENOUGH_CAME");
+const odds = figure("src/history/odds.ts", "MAX_BYTES") / 1000;
+const oddsAge = spoken("src/history/odds-file.ts", "MAX_AGE");
+const oddsTime = spoken("src/history/odds-start.ts", "PATIENCE");
+const memory = figure("src/history/odds-start.ts", "MEMORY");
+const line = figure("src/history/files.ts", "MAX_LINE") / 2 ** 20;
+const debts = figure("src/ledger/debt-files.ts", "MOST_DEBTS").toLocaleString("en");
+const local = seconds(figure("src/ledger/sqlite/ledger.ts", "deadline"));
+const fleet = seconds(figure("src/ledger/postgres/ledger.ts", "deadline"));
+const lease = spoken("src/loop/sharing/reservation.ts", "LEASE");
+const renewal = seconds(figure("src/loop/sharing/reservation.ts", "RENEWAL"));
+const remembered = spoken("src/ledger/checks.ts", "WEEK");
+const recent = spoken("src/loop/tree/inheritance.ts", "RECENT");
+const [stopped, partial, failed] = ["STOPPED", "PARTIAL", "FAILED"].map((name) =>
+	figure("src/hosts/pi/outcome/exit.ts", name),
+);
+const version = (name: string): string =>
+	new RegExp(`"${name}": "([\\d.]+)"`).exec(read("package.json"))?.[1] ?? `no ${name}`;
+const pi = version("@earendil-works/pi-coding-agent");
+const oldest = /needs pi ([\d.]+) or newer/.exec(read("src/hosts/pi/events/guarding-copy.ts"))?.[1];
+const node = /"node": ">=([\d.]+)"/.exec(read("package.json"))?.[1];
+const nodeOfPi = /"node": ">=([\d.]+)\.0"/.exec(read("node_modules/@earendil-works/pi-coding-agent/package.json"))?.[1];
+const hosts = [...read("scripts/test-hosts.ts").matchAll(/"([\d.]+)": \{ pi: "\1", tests: all/g)].map(([, it]) => it);
+const newerNode = /node: (\d+), tests/.exec(read("scripts/test-hosts.ts"))?.[1];
+
+const FIGURES: Readonly<Record<string, readonly string[]>> = {
+	"README.md": [
+		`${partial}) echo "report.md may be partial"`,
+		`${stopped}) echo "stopped: `,
+		`${capital(spelled(grace))} turns before the limit the model is told to wrap up`,
+		`After ${suggestion} prompts \`/turn-limit advise\` works it out`,
+		`Requires pi ${oldest} or newer, hence Node ${nodeOfPi}`,
+		`only Node ${node} or newer and npm`,
+	],
+	"CONTRIBUTING.md": [
+		`needs only git, Node ${node} or newer, npm and tar`,
+		`on pi ${pi} |`,
+		`on pi ${hosts.join(" and ")} and on Node ${newerNode}`,
+		`pi needs Node ${nodeOfPi};`,
+	],
+	"SECURITY.md": [`Figures only, at most ${odds} KB, rebuilt once a ${oddsAge}`],
+	"docs/question.md": [
+		`it counts after ${typed}, or at once with Enter`,
+		`Until no key has come for ${quiet} seconds`,
+		`Escape included, until no key has come for ${quiet} seconds`,
+	],
+	"docs/upgrading.md": [`counts ${typed} later`, `exit codes ${stopped} and ${partial}`],
+	"docs/edges.md": [
+		`warning colour at ${warns} % of its limit`,
+		`By default it is sent ${grace} turns before the limit`,
+		`the model is told after turn ${25 - grace} that ${spelled(grace)} turns are left`,
+		`and the exit code is ${stopped}`,
+	],
+	"docs/scripts.md": [
+		`| 0 | the run ended by itself | | ${partial} | it ended after the wrap-up, so its answer may be partial | ` +
+			`| ${stopped} | a limit stopped the run | | ${failed}, 143, … |`,
+		`${stopped} beats ${partial}, and ${partial} beats 0`,
+		`The default is ${grace}.`,
+		`${partial}) echo "report.md may be partial"`,
+		`${partial}) echo "::warning::`,
+	],
+	"docs/settings.md": [`At the ${pointedOut} repetition the model is told once`],
+	"docs/limits-of-limits.md": [
+		`${capital(spelled(missed))} seconds later a notification`,
+		`once ${spelled(dropped)} runs that nobody prompted have been refused`,
+	],
+	"docs/advice.md": [
+		`below ${suggestion} prompts (for cost, ${suggestion} priced ones) and shows no p99 below ${p99}`,
+		`With fewer than ${came} prompts that came this far there is no line`,
+		`counts, turns and dollars, at most ${odds} KB`,
+		`The thread ends with pi, after ${oddsTime}, or above ${memory} MiB`,
+		`the table is older than a ${oddsAge}`,
+	],
+	"docs/advice-counting.md": [`lines of more than ${line} MiB`, `null below ${suggestion} prompts`],
+	"docs/ledger.md": [
+		`(locked for ${local} seconds,`,
+		`Beyond ${debts} such files nothing passes`,
+		`the reservation is used up after ${lease}`,
+	],
+	"docs/fleet.md": [`What a killed agent held counts as used after ${lease}`],
+	"docs/fleet-operation.md": [
+		`Every operation ends within ${fleet} s.`,
+		`A hold is renewed every ${renewal} s`,
+		`The server remembers ids for ${remembered}`,
+	],
+	"docs/sharing.md": [`the tree was used within the last ${recent}`, `the exit code is ${stopped}`],
+	"docs/loops.md": [`its tree was used within the last ${recent}`, `counts as used after ${lease}`],
+	"docs/ai-sdk.md": [`Requires \`ai\` ${version("ai").split(".")[0]} and Node ${nodeOfPi?.split(".")[0]}`],
+	"docs/pi-agent.md": [`Tested with ${version("@earendil-works/pi-agent-core")}.`],
+	"docs/comparison.md": [`with \`ai\` ${version("ai")} and a scripted model`],
+	"docs/comparison-agents.md": [`exit code ${stopped} or ${partial}, a line, an outcome`],
+};
+
+for (const [page, figures] of Object.entries(FIGURES)) {
+	test(`the figures of ${page} are those of the source`, () => {
+		const text = read(page);
+		for (const words of figures) assert.ok(text.includes(words), words);
+	});
+}
