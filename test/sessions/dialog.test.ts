@@ -414,6 +414,21 @@ describe("a person who types at a list", () => {
 		assert.deepEqual([seen.result, screen.editor.getText()], [{ kind: "picked", id: "yes", grant: 50 }, ""]);
 	});
 
+	test("waits for the rest of an amount that begins with a sign", async (t) => {
+		const screen = new Screen(t);
+		const size: Dialog["size"] = (typed) => sizes.size?.(typed.replace(/^\$/, ""));
+		const seen = await screen.open({}, screen.ui, { ...dialog, size });
+		await screen.pause();
+		await screen.type("$");
+		const { renders } = screen;
+		await screen.pause(5000);
+		await screen.press(ENTER);
+		assert.deepEqual([seen.result, screen.renders - renders, screen.editor.getText()], [undefined, 1, ""]);
+		await screen.type("5");
+		await screen.press(ENTER);
+		assert.deepEqual(seen.result, { kind: "picked", id: "yes", grant: 5 });
+	});
+
 	test("has the arrow back once the text is gone again", async (t) => {
 		const screen = new Screen(t);
 		const seen = await screen.open();

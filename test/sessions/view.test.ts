@@ -79,6 +79,17 @@ describe("the list", () => {
 		assert.equal(at("")[5], " → Yes [y]");
 	});
 
+	test("marks nothing while what is typed is no answer", () => {
+		for (const [held, hint] of [
+			["0", "0: not an amount. Escape stops."],
+			["ye", "Pause typing to answer. Escape stops."],
+		] as const) {
+			const typed = view({ list: { counts: true, row: 0, held } });
+			const shown = dialogLines(piTui, coloured, typed, 60, 40);
+			assert.deepEqual(shown.slice(5), ["<dim>   Yes [y]", "<dim>   Tell", "<dim>   No [n]", "", `<dim> ${hint}`]);
+		}
+	});
+
 	test("counts down where it has a time", () => {
 		const times: Dialog = { ...dialog, expires: "Stops by itself in" };
 		assert.equal(lines({ dialog: times, left: 90 })[9], " y/n, or ↑↓ and Enter. Escape stops. Stops by itself in");

@@ -8,6 +8,7 @@ import {
 	type ListKey,
 	type Keybindings,
 	type List,
+	isNumeric,
 	OPENED,
 	Quiet,
 	press,
@@ -199,7 +200,7 @@ class OpenDialog implements Component {
 	/** Until the next pause. */
 	#wait(): void {
 		const { counts, held } = this.#list;
-		if (counts && (!held || this.#typed.isAmount(held))) this.#quiet.cancel();
+		if (counts && isNumeric(held)) this.#quiet.cancel();
 		else this.#quiet.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
 	}
 

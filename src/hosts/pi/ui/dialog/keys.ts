@@ -70,11 +70,11 @@ export function press(list: List, key: ListKey, { words, isAmount }: TypedAnswer
 		case "down":
 			return { list: { ...list, row: row === undefined ? 0 : (row + 1) % words.length, held: "" } };
 		case "enter":
-			if (held) return answered();
+			if (held) return isNumeric(held) && !isAmount(held) ? { list } : answered();
 			return counts && row !== undefined ? { list, take: row } : { list };
 		case "pause":
 			// An amount is taken by Enter only: half of it is one, too.
-			if (held) return isAmount(held) ? { list } : answered();
+			if (held) return isNumeric(held) ? { list } : answered();
 			return { list: { ...list, counts: true, row: row ?? (hasText ? undefined : 0) } };
 		case "other":
 			return { list };
@@ -83,7 +83,7 @@ export function press(list: List, key: ListKey, { words, isAmount }: TypedAnswer
 	function isBeginning(typed: string): boolean {
 		const word = once(typed);
 		if (words.flat().some((answer) => answer.startsWith(word))) return true;
-		return AMOUNT.test(typed) && [typed, `${typed}1`, `${typed}1s`].some(isAmount);
+		return isNumeric(typed) && [typed, `${typed}1`, `${typed}1s`].some(isAmount);
 	}
 
 	function hold(typed: string): List {
@@ -113,8 +113,13 @@ export function press(list: List, key: ListKey, { words, isAmount }: TypedAnswer
 	}
 }
 
+/** Nothing, an amount, or the beginning of one: these wait for Enter. */
+export function isNumeric(held: string): boolean {
+	return AMOUNT.test(held);
+}
+
 /** In lower case; a letter that was typed several times, or held down, is one. */
-function once(typed: string): string {
+export function once(typed: string): string {
 	const word = typed.toLowerCase();
 	return word.replace(/^(.)\1+$/u, "$1");
 }

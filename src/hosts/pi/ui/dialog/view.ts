@@ -3,7 +3,7 @@ import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { SECONDS } from "../../../../core/unit.ts";
 import type { Choice } from "../../../../loop/choices.ts";
 import type { Question } from "../../../../loop/question.ts";
-import type { PiTui, List } from "./keys.ts";
+import { isNumeric, type List, once, type PiTui } from "./keys.ts";
 
 /** The question as a list of choices. */
 export type Dialog = Pick<
@@ -72,19 +72,25 @@ export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: numbe
 /** `line` cuts the first text so that the second still fits. */
 function entry(
 	theme: Theme,
-	{ list, hasText, dialog }: View,
+	view: View,
 	{ label, typed }: Choice,
 	row: number,
 	line: (text: string, end: string) => string,
 ): string {
+	const { list, hasText, dialog } = view;
 	const letter = typed?.[0] !== undefined && !hasText ? ` [${typed[0]}]` : "";
-	if (!list.counts) return theme.fg("dim", line(`  ${label}`, letter));
+	if (!list.counts || (list.held && !isAnswer(view))) return theme.fg("dim", line(`  ${label}`, letter));
 	if (list.row !== row)
 		return (list.held ? (text: string) => theme.fg("dim", text) : String)(line(`  ${label}`, letter));
 	const sized = list.held ? dialog.size?.(list.held)?.label : undefined;
 	// A typed answer shows at once, before it counts.
 	const marked = theme.fg("accent", line(`${list.held ? "✓" : "→"} ${sized ?? label}`, letter));
 	return list.held ? theme.bold(marked) : marked;
+}
+
+/** What was typed is an answer already, and not only the beginning of one. */
+function isAnswer({ dialog, list: { held } }: View): boolean {
+	return dialog.size?.(held) !== undefined || dialog.choices.some(({ typed }) => typed?.includes(once(held)));
 }
 
 function hintOf(view: View, isShort: boolean): string {
@@ -96,10 +102,14 @@ function hintOf(view: View, isShort: boolean): string {
 	return [keysOf(view, isShort), dialog.escape ?? "", expires].join(" ").trim();
 }
 
-function keysOf({ dialog, list, hasText, hasOverlay }: View, isShort: boolean): string {
+function keysOf(view: View, isShort: boolean): string {
+	const { dialog, list, hasText, hasOverlay } = view;
+	const { held } = list;
 	if (!list.counts) return list.row === undefined ? "Pause typing to answer." : "One moment…";
 	// An amount waits for Enter.
-	if (list.held) return dialog.size?.(list.held) ? `${list.held}: Enter takes it.` : "Enter answers at once.";
+	if (held && dialog.size?.(held)) return `${held}: Enter takes it.`;
+	if (held && isAnswer(view)) return "Enter answers at once.";
+	if (held) return isNumeric(held) ? `${held}: not an amount.` : "Pause typing to answer.";
 	if (hasOverlay) return isShort ? "↑↓ Enter." : "↑↓ and Enter. Other keys go where they went before.";
 	const letters = dialog.choices.flatMap(({ typed }) => typed?.[0] ?? []).join("/");
 	if (hasText || letters === "") return isShort ? "↑↓ Enter." : "↑↓ and Enter. Letters go to the editor.";
