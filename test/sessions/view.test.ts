@@ -55,6 +55,18 @@ describe("the list", () => {
 		]);
 	});
 
+	test("cuts the longest calls first, so that each of the last three is seen", () => {
+		const activity = [
+			`Since your prompt: ${"9 tool, ".repeat(9)}· 2 errors`,
+			`Last: ${"x".repeat(60)} · ls · ${"y".repeat(60)}`,
+		];
+		const shown = lines({ dialog: { ...dialog, activity } }, 40, 40).map(piTui.stripTerminalSequences);
+		assert.deepEqual(shown.slice(4, 6), [
+			" Since your prompt: 9 tool,… · 2 errors",
+			" Last: xxxxxxxx… · ls · yyyyyyyyyyyyyy…",
+		]);
+	});
+
 	test("marks a typed answer at once, and says how it counts at once", () => {
 		const shown = dialogLines(piTui, coloured, view({ list: { counts: true, row: 2, held: "n" } }), 60, 40);
 		assert.deepEqual(shown.slice(5), [

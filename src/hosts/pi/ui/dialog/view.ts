@@ -42,7 +42,7 @@ export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: numbe
 		` ${piTui.truncateToWidth(text, Math.max(1, inner - end.length), "…")}${end.length < inner ? end : ""}`;
 	const wrap = (text: string): string[] =>
 		clean(piTui, text).flatMap((part) => piTui.wrapTextWithAnsi(part, inner).map((wrapped) => ` ${wrapped}`));
-	const cut = (text: string): string => line(clean(piTui, text).join(" "));
+	const cut = (text: string): string => line(shorten(piTui, clean(piTui, text).join(" "), inner));
 	const title = clean(piTui, dialog.title).join(" ");
 	if (!view.hasKeys) return [line(theme.fg("dim", title))];
 
@@ -67,6 +67,21 @@ export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: numbe
 		spare -= lines.length;
 		return lines;
 	}
+}
+
+const BETWEEN = " · ";
+
+/** Letters of a part that still say something. */
+const PART_LEAST = 8;
+
+/** Cuts the longest parts of a line first, so that each of them is seen. */
+function shorten(piTui: PiTui, text: string, columns: number): string {
+	const parts = text.split(BETWEEN);
+	const fits = (line: string): boolean => piTui.truncateToWidth(line, columns) === line;
+	let shown = text;
+	for (let most = columns; most >= PART_LEAST && !fits(shown); most--)
+		shown = parts.map((part) => piTui.truncateToWidth(part, most, "…")).join(BETWEEN);
+	return shown;
 }
 
 /** `line` cuts the first text so that the second still fits. */
