@@ -44,6 +44,8 @@ export class PastSession {
 	readonly #points = new Map<unknown, Point>();
 	/** Runs of which a turn's request broke off and is made again. */
 	readonly #failed = new Set<GrowingRun>();
+	/** Runs whose last message is an answer that asks for nothing more. */
+	readonly #answered = new Set<GrowingRun>();
 	/** Runs whose last turn was aborted before any text: a request that was sent, or one that a limit refused. */
 	readonly #aborted = new Set<GrowingRun>();
 	/** Not a session: its first entry is not a header. */
@@ -175,6 +177,8 @@ export class PastSession {
 			if (content.length === 0 && wasSent && !isRetry) this.#aborted.add(run);
 		}
 		run.finished = !cutShort && stopReason !== "toolUse";
+		if (run.finished) this.#answered.add(run);
+		else this.#answered.delete(run);
 		run.open = stopReason === "toolUse";
 		run.refused = false;
 		run.until = Math.max(run.until, stored);
@@ -219,7 +223,7 @@ export class PastSession {
 		// A run that a limit ended did not finish by itself, even if its last message is an answer.
 		const isStopped = isEndAtLimit(kind);
 		if (isStopped) {
-			run.refused = !run.finished;
+			run.refused = !this.#answered.has(run);
 			run.finished = false;
 		}
 		// In the terminal pi gives the refused message the words of an abort.

@@ -559,6 +559,14 @@ test("a run that a limit ended did not finish by itself, even if an answer is it
 	for (const kind of ["completed", "wrapped_up"]) assert.equal(await finished(kind), 1, kind);
 });
 
+test("a limit would not have asked about a run that ended there with an answer, however often that was recorded", async (t) => {
+	const stopped = { continuations: 0, meter: "turns", limit: 2 };
+	const story = new Story().prompt().turns(3);
+	story.outcome({ ...stopped, kind: "synthesized" }).outcome({ ...stopped, kind: "exhausted" });
+	const { whatIf } = await read(t, { "a.jsonl": story.lines() }, { limits: { turns: 3 } });
+	assert.equal(whatIf.find(({ is }) => is === "present")?.asked, 0);
+});
+
 test("figures that nobody can spend, and continuations that are none, count as nothing", async (t) => {
 	const usage = { input: -9, output: 7, cacheWrite: 1e300, cost: { total: -3 } };
 	const story = new Story().prompt().turns(2).entry({ type: "compaction", usage });
