@@ -57,6 +57,7 @@ suite("a damaged ledger", () => {
 		"has lost a table": (file) => run(file, "DROP TABLE meters"),
 		"has lost all its tables": (file) =>
 			["accounts", "meters", "holds", "done"].forEach((table) => run(file, `DROP TABLE ${table}`)),
+		"has lost a column": (file) => run(file, "ALTER TABLE done RENAME COLUMN at TO moment"),
 		"has lost its version": (file) => run(file, "PRAGMA user_version = 0"),
 		"is something else": (file) => writeFileSync(file, "a text of some length, but no database".repeat(100)),
 	};

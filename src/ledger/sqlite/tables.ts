@@ -29,7 +29,11 @@ const SCHEMA = [
 	`PRAGMA user_version = ${VERSION}`,
 ];
 
-const TABLES = ["accounts", "meters", "holds", "done"];
+const COLUMNS = [
+	...["accounts.key", "accounts.caps", "accounts.touched", "done.id", "done.at"],
+	...["meters.key", "meters.meter", "meters.used", "meters.granted"],
+	...["holds.id", "holds.key", "holds.meter", "holds.amount", "holds.until"],
+];
 
 export class Tables implements Rows {
 	readonly #run: Connection["run"];
@@ -42,11 +46,17 @@ export class Tables implements Rows {
 	prepare(now: number): void {
 		const version = Number(this.#run("PRAGMA user_version")[0]?.["user_version"]);
 		if (version > VERSION) throw new LedgerError("unsuited", "The ledger was made by a newer pi-turn-limit.");
-		const tables = this.#run("SELECT name FROM sqlite_schema WHERE type = 'table'");
-		if (version < VERSION && tables.length === 0) for (const statement of SCHEMA) this.#run(statement);
-		else if (version < VERSION || !TABLES.every((table) => tables.some(({ name }) => name === table)))
+		const isNew = version < VERSION && this.#run("SELECT name FROM sqlite_schema").length === 0;
+		if (isNew) for (const statement of SCHEMA) this.#run(statement);
+		else if (version < VERSION || !this.#hasEveryColumn())
 			throw new LedgerError("damaged", "The ledger has lost its tables or its version.");
 		this.#forget(now - WEEK);
+	}
+
+	#hasEveryColumn(): boolean {
+		const rows = this.#run(`SELECT tables.name || '.' || columns.name AS path
+			FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns`);
+		return COLUMNS.every((column) => rows.some(({ path }) => path === column));
 	}
 
 	/** Keeps fleets, because only their operator may end one. */
