@@ -165,6 +165,9 @@ BEGIN
 			PERFORM misuse('scope: expected fleet.');
 		END IF;
 		keys := keys || ('fleet ' || check_text('name', account ->> 'name'));
+		IF account ->> 'name' ~ '[[:cntrl:]]' THEN
+			PERFORM misuse('name: expected no control characters.');
+		END IF;
 		IF account ? 'period' THEN
 			PERFORM end_of(account);
 		END IF;

@@ -71,6 +71,7 @@ suite("an agent's role", () => {
 		"another scope": call("join", { accounts: [{ ...fleet(), scope: "all" }] }),
 		"a tree, which no operator could list or delete": call("join", { accounts: [tree()] }),
 		"a day, which no operator could list or delete": call("settle", { id: "x", accounts: [day()], amounts: {} }),
+		"a name that an operator's terminal would obey": call("join", { accounts: [{ ...fleet(), name: "f\u001b[2J" }] }),
 		"a period that its name does not end with": call("join", { accounts: [{ ...fleet(), period: "day" }] }),
 		"another period": call("join", { accounts: [{ ...fleet(), name: "f 2026", period: "year" }] }),
 	};
