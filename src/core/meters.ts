@@ -188,7 +188,7 @@ function over(scope: WiderScope, of: RunMeterId): MeterRow {
 		...row,
 		scope,
 		of,
-		unit: countedIn === "machine" ? atMost(row.unit, LEDGER_MOST) : row.unit,
+		unit: countedIn === "tree" || countedIn === "period" ? atMost(row.unit, LEDGER_MOST) : row.unit,
 		default: "unlimited",
 		title: `${whose} ${row.title.toLowerCase()}`,
 		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,

@@ -11,8 +11,8 @@ export interface ScopeKind {
 	readonly refilledBy: "round" | "prompt" | "nothing";
 	/** Who may grant more: whoever is asked, only the root of a tree of agents, or only an operator of the fleet. */
 	readonly grantedBy: "person" | "root" | "operator";
-	/** Where it is counted: by the breaker itself, in the machine's ledger, or in the fleet's. */
-	readonly countedIn: "breaker" | "machine" | "fleet";
+	/** Where it is counted: by the breaker itself, or in a ledger's account: a tree's or a calendar period's on this machine, or a fleet's. */
+	readonly countedIn: "breaker" | "tree" | "period" | "fleet";
 }
 
 /** From the narrowest. */
@@ -42,7 +42,7 @@ export const SCOPES = {
 		for: "for this tree of agents",
 		refilledBy: "prompt",
 		grantedBy: "root",
-		countedIn: "machine",
+		countedIn: "tree",
 	},
 	day: {
 		name: "day",
@@ -51,7 +51,7 @@ export const SCOPES = {
 		for: "for today",
 		refilledBy: "nothing",
 		grantedBy: "root",
-		countedIn: "machine",
+		countedIn: "period",
 	},
 	week: {
 		name: "week",
@@ -60,7 +60,7 @@ export const SCOPES = {
 		for: "for this week",
 		refilledBy: "nothing",
 		grantedBy: "root",
-		countedIn: "machine",
+		countedIn: "period",
 	},
 	month: {
 		name: "month",
@@ -69,7 +69,7 @@ export const SCOPES = {
 		for: "for this month",
 		refilledBy: "nothing",
 		grantedBy: "root",
-		countedIn: "machine",
+		countedIn: "period",
 	},
 	fleet: {
 		name: "budget",
@@ -84,10 +84,15 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
-/** The scopes that are stretches of the calendar, from the longest; a fleet's budget has them too. */
-export const PERIODS = ["month", "week", "day"] as const satisfies readonly Scope[];
+/** The scopes that are stretches of the calendar; a fleet's budget has them too. */
+export type Period = { [S in Scope]: (typeof SCOPES)[S]["countedIn"] extends "period" ? S : never }[Scope];
 
-export type Period = (typeof PERIODS)[number];
+/** From the longest. */
+export const PERIODS: readonly Period[] = (Object.keys(SCOPES) as Scope[]).filter(isPeriod).toReversed();
+
+export function isPeriod(scope: Scope): scope is Period {
+	return SCOPES[scope].countedIn === "period";
+}
 
 /** The scopes that only some meters have. */
 export type WiderScope = Exclude<Scope, "round">;

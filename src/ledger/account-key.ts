@@ -1,6 +1,6 @@
 /** Finds the key of an account, and which period is meant. */
-import { dateIn, endOfPeriod, isPeriod, isZone } from "./calendar.ts";
-import type { Period } from "../core/scopes.ts";
+import { dateIn, endOfPeriod, isZone } from "./calendar.ts";
+import { isPeriod, type Period } from "../core/scopes.ts";
 import type { Account, PeriodAccount } from "./port.ts";
 
 export interface Located {

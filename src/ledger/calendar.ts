@@ -1,18 +1,44 @@
 /** Calendar days, ISO weeks and months in a time zone. */
-import { type Period, PERIODS } from "../core/scopes.ts";
-
-export function isPeriod(scope: string): scope is Period {
-	return (PERIODS as readonly string[]).includes(scope);
-}
+import type { Period } from "../core/scopes.ts";
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
+interface Dates {
+	/** How a date of the period is written: for errors, and as a pattern. */
+	readonly form: string;
+	readonly pattern: RegExp;
+	/** The date of the period that a day is in. */
+	readonly dateOf: (day: string) => string;
+	/** The first day after the period, as its midnight in UTC. @param numbers in its date */
+	readonly dayAfter: (...numbers: number[]) => number;
+}
+
+const DATES: Readonly<Record<Period, Dates>> = {
+	day: {
+		form: "YYYY-MM-DD",
+		pattern: /^\d{4}-\d\d-\d\d$/,
+		dateOf: (day) => day,
+		dayAfter: (year = 0, month = 0, day = 0) => Date.UTC(year, month - 1, day + 1),
+	},
+	week: {
+		form: "YYYY-Www",
+		pattern: /^\d{4}-W\d\d$/,
+		dateOf: weekOf,
+		// The 4th of January is in week 1.
+		dayAfter: (year = 0, week = 0) => mondayOf(Date.UTC(year, 0, 4)) + week * 7 * DAY,
+	},
+	month: {
+		form: "YYYY-MM",
+		pattern: /^\d{4}-\d\d$/,
+		dateOf: (day) => day.slice(0, "2026-11".length),
+		dayAfter: (year = 0, month = 0) => Date.UTC(year, month, 1),
+	},
+};
+
 /** `2026-11-18`, `2026-W47` or `2026-11`. A week begins on Monday and belongs to the year of its Thursday. */
 export function dateIn(period: Period, zone: string, now: number): string {
-	const day = dayIn(zone, now);
-	if (period === "day") return day;
-	return period === "week" ? weekOf(day) : day.slice(0, "2026-11".length);
+	return DATES[period].dateOf(dayIn(zone, now));
 }
 
 /** The moment after the last one of the period. @param date as `dateIn` gives it. */
@@ -51,21 +77,16 @@ export function isZone(text: string): boolean {
 
 /** True for text that `dateIn` could have given for the period. */
 export function isDate(period: Period, text: string): boolean {
-	return FORMS[period].test(text) && dateIn(period, "UTC", firstDayAfter(period, text) - DAY) === text;
+	return DATES[period].pattern.test(text) && dateIn(period, "UTC", firstDayAfter(period, text) - DAY) === text;
 }
 
-const FORMS: Readonly<Record<Period, RegExp>> = {
-	day: /^\d{4}-\d\d-\d\d$/,
-	week: /^\d{4}-W\d\d$/,
-	month: /^\d{4}-\d\d$/,
-};
+/** `YYYY-MM-DD`: how a date of the period is written. */
+export function dateForm(period: Period): string {
+	return DATES[period].form;
+}
 
-/** Its midnight in UTC. */
 function firstDayAfter(period: Period, date: string): number {
-	const [year = 0, part = 0, day = 0] = date.split(/-W?/).map(Number);
-	if (period === "day") return Date.UTC(year, part - 1, day + 1);
-	if (period === "month") return Date.UTC(year, part, 1);
-	return mondayOf(Date.UTC(year, 0, 4)) + part * 7 * DAY; // the 4th of January is in week 1
+	return DATES[period].dayAfter(...date.split(/-W?/).map(Number));
 }
 
 function weekOf(day: string): string {

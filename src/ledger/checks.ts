@@ -1,8 +1,7 @@
 /** Checks what the port's operations are given. Each throws a RangeError that names the field and what it expects. */
 import { isPeriodAccount } from "./account-key.ts";
 import { LEDGER_MOST } from "../core/meters.ts";
-import type { Period } from "../core/scopes.ts";
-import { isDate } from "./calendar.ts";
+import { dateForm, isDate } from "./calendar.ts";
 import type { Account, Amounts } from "./port.ts";
 
 /** The longest lease of agents that can be killed. */
@@ -37,8 +36,6 @@ export function checkAccounts(accounts: readonly Account[]): void {
 		}
 		const { scope, date } = account;
 		if (date !== undefined && !isDate(scope, date))
-			throw new RangeError(`date: expected ${FORMS[scope]}, got ${date}.`);
+			throw new RangeError(`date: expected ${dateForm(scope)}, got ${date}.`);
 	}
 }
-
-const FORMS: Readonly<Record<Period, string>> = { day: "YYYY-MM-DD", week: "YYYY-Www", month: "YYYY-MM" };

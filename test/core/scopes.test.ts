@@ -31,7 +31,7 @@ test("a limit or a grant of what this machine shares is at most what its ledger 
 		const { read } = kindOf(id).unit;
 		assert.deepEqual(
 			[read(huge), read(3), read("x")],
-			[scopeOf(id).countedIn === "machine" ? LEDGER_MOST : huge, 3, undefined],
+			[["tree", "period"].includes(scopeOf(id).countedIn) ? LEDGER_MOST : huge, 3, undefined],
 			id,
 		);
 	}
