@@ -134,12 +134,12 @@ test("a run that is saved goes on in its tree", async (t) => {
 	assert.equal((await resumed.settle()).turns, 4);
 });
 
-describe("a day", () => {
+describe("a day or a month", () => {
 	test("of 7 turns is shared by a program and a real pi, exactly", async (t) => {
-		const pi = await sandbox(t, { PI_TURN_LIMIT_DAY_TURNS: "7" });
-		const limit = loopLimit(options({ dayTurns: 7 }));
+		const pi = await sandbox(t, { PI_TURN_LIMIT_MONTH_TURNS: "7" });
+		const limit = loopLimit(options({ monthTurns: 7 }));
 		const [[turns, outcome]] = await Promise.all([work(limit), child(pi, {})]);
-		assert.deepEqual([turns + pi.model.turns.length, outcome], [7, "exhausted dayTurns"]);
+		assert.deepEqual([turns + pi.model.turns.length, outcome], [7, "exhausted monthTurns"]);
 	});
 
 	test("counts what a program spent that was killed", async (t) => {
