@@ -50,7 +50,7 @@ export interface TurnLimit {
 	/**
 	 * Prompts an idle session. Rejects with `LimitExceeded`, after pi has settled, if a limit ended the run, with an
 	 * `Error` if the breaker itself failed, and before it prompts if another extension guards the session, or if the
-	 * session was disposed of. `onOutcome` may call it; what it gives must not be awaited in a handler of `agent_settled`.
+	 * session was disposed of. `onOutcome` may call it; do not await it in a handler of `agent_settled`.
 	 */
 	prompt: (session: Prompted, ...args: Parameters<AgentSession["prompt"]>) => Promise<Outcome>;
 }

@@ -3,7 +3,7 @@ import { isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter, scop
 import { DEFAULT_POLICY, type Policy } from "./policies.ts";
 import { quote } from "./text.ts";
 
-/** A bound and its policy; they travel together. */
+/** A bound and its policy. */
 export interface Limit {
 	readonly max: Max;
 	readonly policy: Policy;

@@ -9,7 +9,7 @@ export type Gate = "turn" | "call";
 export interface Call {
 	readonly tool: string;
 	readonly input: unknown;
-	/** The host's name for it, to tell of its end. */
+	/** The host's id for it, to report its end. */
 	readonly id?: string;
 }
 

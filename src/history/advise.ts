@@ -48,8 +48,8 @@ export interface Advice extends Figures {
 	readonly version: 1;
 	readonly sample: Sample;
 	/**
-	 * Sessions that an agent has started, not a person. None of their prompts is counted. `reported`: the part of their
-	 * cost that tools reported to the person's sessions, so that `spent` has it too.
+	 * Sessions that an agent started, not a person. Their prompts are not counted. `reported`: the part of their cost
+	 * that tools also reported to the person's sessions; `spent` includes it.
 	 */
 	readonly subagents: {
 		readonly sessions: number;

@@ -13,7 +13,7 @@ export type LimitOption = number | string | { readonly max: number | string; rea
 
 /** The options of every host; each has the default of its setting. A limit's option is named like its meter. */
 export type CommonOptions = { readonly [id in Exclude<MeterId, `budget${string}`>]?: LimitOption } & {
-	/** For limits that carry none. */
+	/** For limits without one of their own. */
 	readonly policy?: Policy;
 	/** How many turns remain when the model is told to wrap up. A function is read at every check. */
 	readonly grace?: number | (() => number);

@@ -3,11 +3,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { ENOUGH } from "../../src/history/analysis.ts";
+import { ENOUGH_CAME, MAX_TABLE_BYTES } from "../../src/history/odds.ts";
+import { WEEK } from "../../src/ledger/checks.ts";
+import { MOST_DEBTS } from "../../src/ledger/debt-files.ts";
+import { DEFAULT_GRACE } from "../../src/settings/settings.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8").replaceAll(/\s+/g, " ");
 
-/** The number that stands behind a name and `=`, `:` or `??`; a product is multiplied. */
+/** Of what a module keeps to itself: the number that stands behind a name and `=`, `:` or `??`; a product is multiplied. */
 function figure(file: string, name: string): number {
 	const [, found] = new RegExp(`\\b${name}"? ?(?:=|:) "?([\\d_. *]+)`).exec(read(file)) ?? [];
 	assert.ok(found, `${file} has no ${name}`);
@@ -35,25 +40,25 @@ function spoken(file: string, name: string): string {
 const dialog = "src/hosts/pi/ui/dialog/dialog.ts";
 const quiet = seconds(figure(dialog, "QUIET"));
 const typed = spoken(dialog, "TYPED");
-const grace = figure("src/settings/settings.ts", "DEFAULT_GRACE");
+const grace = DEFAULT_GRACE;
 const warns = figure("src/hosts/pi/ui/widget.ts", "WARNS_AT") * 100;
 const missed = seconds(figure("src/hosts/pi/lifecycle/handover.ts", "MISSED_AFTER_MS"));
 const dropped = figure("src/core/run.ts", "REFUSALS_TO_DROP");
 const pointedOut = spoken("src/core/gate.ts", "POINTED_OUT");
-const suggestion = figure("src/history/analysis.ts", "suggestion");
-const p99 = figure("src/history/analysis.ts", "p99");
-const came = figure("src/history/odds.ts", "ENOUGH_CAME");
-const odds = figure("src/history/odds.ts", "MAX_BYTES") / 1000;
+const suggestion = ENOUGH.suggestion;
+const p99 = ENOUGH.p99;
+const came = ENOUGH_CAME;
+const odds = MAX_TABLE_BYTES / 1000;
 const oddsAge = spoken("src/history/odds-file.ts", "MAX_AGE");
 const oddsTime = spoken("src/history/odds-start.ts", "PATIENCE");
 const memory = figure("src/history/odds-start.ts", "MEMORY");
 const line = figure("src/history/files.ts", "MAX_LINE") / 2 ** 20;
-const debts = figure("src/ledger/debt-files.ts", "MOST_DEBTS").toLocaleString("en");
+const debts = MOST_DEBTS.toLocaleString("en");
 const local = seconds(figure("src/ledger/sqlite/ledger.ts", "deadline"));
 const fleet = seconds(figure("src/ledger/postgres/ledger.ts", "deadline"));
 const lease = spoken("src/loop/sharing/reservation.ts", "LEASE");
 const renewal = seconds(figure("src/loop/sharing/reservation.ts", "RENEWAL"));
-const remembered = spoken("src/ledger/checks.ts", "WEEK");
+const remembered = WORDS[WEEK];
 const recent = spoken("src/loop/tree/inheritance.ts", "RECENT");
 const [stopped, partial, failed] = ["STOPPED", "PARTIAL", "FAILED"].map((name) =>
 	figure("src/hosts/pi/outcome/exit.ts", name),

@@ -14,18 +14,18 @@ export { LimitExceeded, type LoopOptions, type Outcome };
 export type Price = (step: SdkStep) => number | Promise<number>;
 
 export type AiOptions = Omit<LoopOptions, "price"> & {
-	/** The SDK reports no prices, so a limit of cost needs this one. */
+	/** The SDK reports no prices, so a cost limit needs this. */
 	readonly price?: Price;
 };
 
 export interface AiLimit extends Pick<LoopLimit, "snapshot" | "environment"> {
-	/** As the SDK's own. Rejects with `LimitExceeded` if a limit lets no step be made or cuts one off, or cannot be enforced. */
+	/** As the SDK's own. Rejects with `LimitExceeded` if a limit allows no step, cuts one off or cannot be enforced. */
 	readonly generateText: typeof ai.generateText;
 	/** As the SDK's own. */
 	readonly streamText: typeof ai.streamText;
 	/** As the SDK's own; without `stopWhen` it takes as many steps as the limit allows. */
 	readonly ToolLoopAgent: typeof ai.ToolLoopAgent;
-	/** How the call that gave this result ended. A stream that nobody reads is read to its end for it. */
+	/** How the call behind this result ended. Reads a stream to its end if nobody else does. */
 	outcomeOf(result: object): Promise<Outcome>;
 }
 

@@ -11,10 +11,10 @@ export type AskedQuestion = Pick<Question, "title" | "message" | "lines" | "mete
 	readonly choices: readonly Pick<Choice, "id" | "label">[];
 };
 
-/** `true` is a yes, `false` a no; `guidance` is what the model is to know. */
+/** `true` is a yes, `false` a no; `guidance` is text for the model. */
 export type AskedReply = boolean | Answer | Reply;
 
-/** `signal` aborts when the question needs no answer any more. */
+/** `signal` aborts when the question no longer needs an answer. */
 export type Ask = (question: AskedQuestion, signal: AbortSignal) => AskedReply | Promise<AskedReply>;
 
 /** A function that throws, or gives anything but an answer, has not answered. `onProblem` hears of it. */

@@ -35,30 +35,30 @@ export type LoopOptions = CommonOptions & {
 	/** Asks a person at a limit. Without it nobody is asked, and the policy applies. */
 	readonly ask?: Ask;
 	/**
-	 * The agent that starts this one: a limit, or one of its runs. `"environment"`: the agent that started this process, if
-	 * one did and lives. Both share its tree, and nobody is asked here. Without `ask` and a terminal, one that has ended
-	 * counts too, if its tree was used within the last hour.
+	 * The agent that starts this one: a limit, or one of its runs. `"environment"`: the agent that started this
+	 * process, if there is one and it is still running. Both share its tree, and nobody is asked here. Without `ask`
+	 * and a terminal, one that has ended counts too, if its tree was used within the last hour.
 	 */
 	readonly parent?: object | "environment";
-	/** The dollars of what `charge` is given without a cost. */
+	/** What a charge without a cost has cost, in dollars. */
 	readonly price?: (spent: Spending) => number | Promise<number>;
-	/** Hears of problems that stop nothing: a function of yours that threw, for example. */
+	/** Called with problems that stop nothing, such as a function of yours that threw. */
 	readonly onProblem?: (problem: string) => void;
 };
 
 export interface StartOptions {
 	/** Aborts when the person does. */
 	readonly signal?: AbortSignal | undefined;
-	/** What `save` has given: the run goes on, with its counts and these limits. */
+	/** Text from `save`: the run goes on, with its counts and these limits. */
 	readonly from?: string | undefined;
 }
 
 export interface LoopLimit {
 	/** Starts a run; there can be several at once. The session's limits count what they spend together. */
 	start(options?: StartOptions): LoopRun;
-	/** Every meter of the run that was started last, and what all runs have spent of the session's. */
+	/** Every meter of the run started last; the session's meters have what all runs have spent. */
 	snapshot(): Snapshot;
-	/** Variables for the processes that a program starts, as those of the run that was started last. */
+	/** Variables for the processes that a program starts: those of the run started last. */
 	environment(): Record<string, string>;
 }
 

@@ -33,19 +33,19 @@ const NO_COST =
 /** After a turn and its calls: make the next one, make one more although the model called no tool, or make none. */
 export type Next = "go_on" | "again" | "stop";
 
-/** A run; start one for each prompt. Nothing may leave that it has not let through. */
+/** A run; start one for each prompt. Send nothing that it has not let through. */
 export interface LoopRun {
-	/** Aborts when what is under way has to stop at once: with the signal that the run was given, or when its time is up. */
+	/** Aborts when whatever is in progress has to stop: with the signal given to the run, or when time is up. */
 	readonly signal: AbortSignal;
-	/** Before every request to the model: the notes to send with exactly this one. Undefined: it must not leave. */
+	/** Call it before every request. Gives the notes to send with that request only; undefined: do not send it. */
 	turn(): Promise<readonly string[] | undefined>;
-	/** Before a tool runs: the error result in its place, if it must not run. The same id gets the same answer. */
+	/** Call it before a tool runs. Gives the error result in its place, if it must not run; the same for the same id. */
 	call(call: Call, id?: string): Promise<string | undefined>;
-	/** Once known. A model's response is charged before the end of its turn. `of`: what `price` is given, if not `spent`. */
+	/** Call it once usage is known; for a response, before its turn ends. `of`: what `price` gets in place of `spent`. */
 	charge(spent: Spending, of?: unknown): Promise<void>;
 	/**
-	 * After a turn and its calls. `goesOn`: the loop would request another turn. `concluded`: the model has answered, in
-	 * text that was not cut off; if not given, a turn that does not go on has.
+	 * After a turn and its calls. `goesOn`: the loop would request another turn. `concluded`: the model has answered,
+	 * in text that was not cut off; by default, a turn that does not go on has.
 	 */
 	endTurn(turn: { readonly goesOn: boolean; readonly concluded?: boolean | undefined }): Promise<Next>;
 	/** The request failed. The next turn repeats it, and is not counted again. */
@@ -60,7 +60,7 @@ export interface LoopRun {
 	snapshot(): Snapshot;
 	/** One line that says which limit acted, or that the limits could not be enforced; once the run is settled. */
 	readonly reason: string | undefined;
-	/** Text with which `start({ from })` goes on, also in another process. */
+	/** Text for `start({ from })`, in this process or another. */
 	save(): string;
 	/** Variables for the processes that this run starts: a pi among them shares its tree, and is not asked. */
 	environment(): Record<string, string>;

@@ -10,7 +10,7 @@ import { asParent, treeOf } from "../../loop/tree/parents.ts";
 export { LimitExceeded, type LoopOptions, type Outcome };
 
 export type AgentLimitOptions = Omit<LoopOptions, "price"> & {
-	/** The dollars of a reply for which pi's model has no prices. */
+	/** What a reply cost, in dollars, where pi's model has no prices. */
 	readonly price?: (reply: ModelReply) => number | Promise<number>;
 };
 
@@ -49,7 +49,7 @@ interface Current {
 }
 
 /**
- * Guards the agent from now on. Hooks that it has, and those that it is given later, go on working.
+ * Guards the agent from now on. Its hooks keep working, and so do those it is given later.
  * @throws RangeError or TypeError that names the option, its value and what was expected.
  */
 export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): AgentLimit {
