@@ -118,7 +118,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`With fewer than ${came} prompts that came this far there is no line`,
 		`counts, turns and dollars, at most ${odds} KB`,
 		`The thread ends with pi, after ${oddsTime}, or above ${memory} MiB`,
-		`the table is older than a ${oddsAge}`,
+		`makes the table again if it is older than a ${oddsAge}`,
 	],
 	"docs/advice-counting.md": [`lines of more than ${line} MiB`, `null below ${suggestion} prompts`],
 	"docs/ledger.md": [
