@@ -13,8 +13,12 @@ import { aiModel, piStream, PRICE, ScriptedModel, type Script } from "./model.ts
 export interface Scene {
 	readonly options: Omit<LoopOptions, "price">;
 	readonly script: Script;
-	/** The nth execution of the tool. */
-	readonly tool?: (n: number) => unknown;
+	/** The nth execution of the tool; `again` makes another run under a limit with the same options. */
+	readonly tool?: (n: number, again: () => Promise<unknown>) => unknown;
+	/** The runs at once; one if not given. */
+	readonly runs?: number;
+	/** In place of the dollars that the loop reports. */
+	readonly price?: () => number;
 	/** The person's abort. */
 	readonly abort?: AbortController;
 }
@@ -33,6 +37,7 @@ export interface Seen {
 interface Played {
 	readonly model: ScriptedModel;
 	readonly options: Scene["options"];
+	readonly price: (() => number) | undefined;
 	readonly run: () => Promise<string>;
 	readonly signal: AbortSignal | undefined;
 	readonly abort: AbortController | undefined;
@@ -46,18 +51,19 @@ function host(
 	return {
 		name,
 		cannot,
-		play: async ({ options, script, tool = () => "ok", abort }) => {
+		play: async ({ options, script, tool = () => "ok", runs = 1, price, abort }) => {
 			const model = new ScriptedModel(script);
 			const outcomes: Outcome[] = [];
 			let ran = 0;
-			const run = async (): Promise<string> => String(await tool(++ran));
+			const run = async (): Promise<string> => String(await tool(++ran, () => go(played)));
 			const onOutcome = (outcome: Outcome): void => {
 				outcomes.push(outcome);
 				options.onOutcome?.(outcome);
 			};
-			const played = { model, options: { ...options, onOutcome }, run, signal: abort?.signal, abort };
-			const [answer, error] = await go(played).then(
-				(text) => [text, undefined] as const,
+			const played = { model, options: { ...options, onOutcome }, price, run, signal: abort?.signal, abort };
+			const all = Array.from({ length: runs }, () => go(played));
+			const [answer, error] = await Promise.all(all).then(
+				([text]) => [text, undefined] as const,
 				(error: unknown) => [undefined, error] as const,
 			);
 			return { requests: model.requests, ran, outcomes, answer, error };
@@ -66,8 +72,8 @@ function host(
 }
 
 /** As in `docs/loops.md`. */
-const ownLoop = host("a loop of one's own", async ({ model, options, run: tool, signal }) => {
-	const run = loopLimit(options).start({ signal });
+const ownLoop = host("a loop of one's own", async ({ model, options, price, run: tool, signal }) => {
+	const run = loopLimit(price ? { ...options, price } : options).start({ signal });
 	const texts = ["go"];
 	let answer: string | undefined;
 	try {
@@ -88,7 +94,7 @@ const ownLoop = host("a loop of one's own", async ({ model, options, run: tool, 
 				if (failure.status >= 429) continue;
 				throw new Error(failure.message);
 			}
-			await run.charge({ tokens: prompt + completion, cost: PRICE });
+			await run.charge({ tokens: prompt + completion, cost: price ? undefined : PRICE });
 			if (text !== undefined) texts.push((answer = text));
 			const results = await Promise.all(
 				calls.map(async ({ name, args }, i) => {
@@ -110,7 +116,7 @@ const MODEL = { id: "m", api: "a", provider: "p", input: ["text"], contextWindow
 
 const piAgent = host(
 	"pi's bare Agent",
-	async ({ model, options, run, signal }) => {
+	async ({ model, options, price, run, signal }) => {
 		const noop = {
 			...{
 				name: "noop",
@@ -120,8 +126,11 @@ const piAgent = host(
 			},
 			execute: async () => ({ content: [{ type: "text" as const, text: await run() }], details: undefined }),
 		};
-		const agent = new Agent({ initialState: { model: MODEL, tools: [noop] }, streamFn: piStream(model) });
-		limitAgent(agent, options);
+		const agent = new Agent({
+			initialState: { model: MODEL, tools: [noop] },
+			streamFn: piStream(model, price ? 0 : PRICE),
+		});
+		limitAgent(agent, price ? { ...options, price } : options);
 		signal?.addEventListener("abort", () => agent.abort());
 		const prompted = agent.prompt("go");
 		if (signal?.aborted) agent.abort();
@@ -145,8 +154,8 @@ function aiSettings({ model, run, signal }: Played) {
 	return { call: { prompt: "go", ...abort }, settings: { model: aiModel(model), tools: { noop }, maxRetries: 1 } };
 }
 
-function limitOf({ options }: Played) {
-	return aiLimit({ price: () => PRICE, ...options });
+function limitOf({ options, price = () => PRICE }: Played) {
+	return aiLimit({ price, ...options });
 }
 
 /** Reads a stream to its end. */

@@ -107,7 +107,7 @@ function failureOf({ status, message }: NonNullable<Reply["failure"]>): Error {
 }
 
 /** As what a bare agent of pi streams from. */
-export function piStream(model: ScriptedModel): StreamFn {
+export function piStream(model: ScriptedModel, price = PRICE): StreamFn {
 	return async (_model: Model<Api>, context: TranscriptContext, options) => {
 		const stream = createAssistantMessageEventStream();
 		const { text, thinking, calls = [], failure, stop, usage = {} } = await model.reply(textsIn(context.messages));
@@ -120,7 +120,7 @@ export function piStream(model: ScriptedModel): StreamFn {
 		const stopReason = stop === "length" ? "length" : calls.length > 0 ? "toolUse" : "stop";
 		const message = fauxAssistantMessage(content, { stopReason });
 		const { prompt: input = 500, completion: output = 50 } = usage;
-		Object.assign(message.usage, { input, output, cost: { ...message.usage.cost, total: PRICE } });
+		Object.assign(message.usage, { input, output, cost: { ...message.usage.cost, total: price } });
 		if (isAborted) stream.push({ type: "error", reason: "aborted", error: { ...message, stopReason: "aborted" } });
 		else if (failure) {
 			const error = fauxAssistantMessage("", { stopReason: "error", errorMessage: failure.message });

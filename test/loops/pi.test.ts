@@ -67,7 +67,9 @@ async function play({ options, script, tool = () => "ok", abort }: Scene, t: Tes
 		if (abort?.signal.aborted) await new Promise(() => {});
 		return value;
 	};
-	const url = await serve(t, async () => untilAborted(String(await tool(++ran))));
+	const url = await serve(t, async () =>
+		untilAborted(String(await tool(++ran, () => Promise.reject(new Error("no runs in tools"))))),
+	);
 	const pi = await host(t, {
 		model: async (request, n) => untilAborted(await script(n, request.texts())),
 		modelFields: { cost: COST },
@@ -110,6 +112,9 @@ playAll({
 		"a person who wants an answer gets a final pass": IN_A_TERMINAL,
 		"an ask that throws is no answer": "a client cannot throw",
 		"an abort before the first turn lets no request leave": "there is nothing to abort yet",
+		"a price that throws makes the run fail, although it has its answer": "pi has prices of its own",
+		"two runs at once count apart": "a session has one run; test/tree plays several",
+		"a run inside a tool counts apart": "such a run is a member of the tree; test/tree plays it",
 		"a throwing onOutcome harms nothing": "a person has no such function; test/library plays it",
 	},
 	play,

@@ -159,6 +159,31 @@ const SCENES: Record<string, () => Played> = {
 		},
 		"exhausted 2/2",
 	],
+	"a price that throws makes the run fail, although it has its answer": () => {
+		const price = (): never => {
+			throw new Error("no such table");
+		};
+		return [
+			{ options: { cost: 1 }, script: () => text("done"), price },
+			"failed 1/0",
+			({ outcomes: [outcome] }) => assert.ok(outcome?.kind === "failed" && outcome.by === "breaker"),
+		];
+	},
+	"two runs at once count apart": () => [
+		{ options: { turns: 2, grace: 0 }, script: endless, runs: 2 },
+		"exhausted,exhausted 4/4",
+	],
+	"a run inside a tool counts apart": () => [
+		{
+			options: { turns: 2, grace: 0 },
+			script: endless,
+			tool: async (n, again) => {
+				if (n === 1) await again();
+				return "ok";
+			},
+		},
+		"exhausted,exhausted 4/4",
+	],
 	"a provider that fails for good is told apart": () => [
 		{
 			options: { turns: 5 },
