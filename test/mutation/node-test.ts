@@ -26,9 +26,13 @@ export const registered: Registered[] = [];
 
 let path: readonly string[] = [];
 
+/** What the file has done before its tests. */
+let preparations: (() => unknown)[] = [];
+
 /** Registers what a file declares while it is loaded. */
 export async function load(file: string, importFile: () => Promise<unknown>): Promise<void> {
 	path = [file];
+	preparations = [];
 	await importFile();
 }
 
@@ -44,9 +48,19 @@ export { describe as suite, test as it };
 /** A process that judges ends its terminals with itself. */
 export function after(): void {}
 
+/** Before each test of the file, because each undoes what was mocked. */
+export function before(prepare: () => unknown): void {
+	preparations.push(prepare);
+}
+
 export function test(name: string, body: Body): void {
 	const id = [...path, name].join(" > ");
-	registered.push({ id, run: () => runBody(body) });
+	const prepared = preparations;
+	const run = async (t: Context): Promise<void> => {
+		for (const prepare of prepared) await prepare();
+		await body(t);
+	};
+	registered.push({ id, run: () => runBody(run) });
 }
 
 let patience = Infinity;
