@@ -109,6 +109,13 @@ describe("the list", () => {
 		assert.equal(lines({ left: 5 })[9], " y/n, or ↑↓ and Enter. Escape stops.  5s.");
 	});
 
+	test("shows the whole time in a short hint", () => {
+		const size: Dialog["size"] = () => undefined;
+		const times: Dialog = { ...dialog, expires: "Stops by itself in", size };
+		assert.equal(lines({ dialog: times, left: 5400 }, 6, 40).at(-1), " y/n, ↑↓ Enter. Esc stops. 1h30m.");
+		assert.equal(lines({ dialog: times }, 5, 40).at(-1), " y/n, number, ↑↓ Enter. Esc stops.");
+	});
+
 	test("says where letters go while another extension's overlay gets them", () => {
 		const shown = lines({ hasText: true, hasOverlay: true }, 40, 90);
 		assert.equal(shown[9], " ↑↓ and Enter. Other keys go where they went before. Escape stops.");

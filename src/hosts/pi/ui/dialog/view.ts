@@ -118,7 +118,7 @@ function hintOf(view: View, isShort: boolean): string {
 }
 
 function keysOf(view: View, isShort: boolean): string {
-	const { dialog, list, hasText, hasOverlay } = view;
+	const { dialog, list, hasText, hasOverlay, left } = view;
 	const { held } = list;
 	if (!list.counts) return list.row === undefined ? "Pause typing to answer." : "One moment…";
 	// An amount waits for Enter.
@@ -128,7 +128,8 @@ function keysOf(view: View, isShort: boolean): string {
 	if (hasOverlay) return isShort ? "↑↓ Enter." : "↑↓ and Enter. Other keys go where they went before.";
 	const letters = dialog.choices.flatMap(({ typed }) => typed?.[0] ?? []).join("/");
 	if (hasText || letters === "") return isShort ? "↑↓ Enter." : "↑↓ and Enter. Letters go to the editor.";
-	const amount = dialog.size === undefined ? "" : ", number";
+	// Where the line is short, the time that is left has to stay whole.
+	const amount = dialog.size === undefined || (isShort && left !== undefined) ? "" : ", number";
 	return isShort ? `${letters}${amount}, ↑↓ Enter.` : `${letters}${amount && ", a number"}, or ↑↓ and Enter.`;
 }
 
