@@ -176,6 +176,26 @@ test("an Escape that closes another extension's overlay is no answer, and the qu
 	await tui.shows(editor("xy"));
 });
 
+test("an Escape that closes the lower of two overlays is no answer either", async (t) => {
+	const openTwo = async (terminal: Terminal): Promise<void> => {
+		terminal.type(cues.openShell);
+		await terminal.shows("shell> .");
+		terminal.type("lower");
+		await terminal.shows("shell> lower.");
+		terminal.type(cues.openShell);
+		await terminal.shows("shell> .");
+	};
+	const { pi, tui } = await interrupt(t, openTwo, beside);
+	tui.press("escape");
+	await tui.shows("shell> lower.");
+	tui.press("escape");
+	await tui.lacks("shell>");
+	await tui.shows("→ Continue");
+	assert.equal(pi.model.requests.length, 1);
+	tui.press("escape");
+	await stopped(tui);
+});
+
 test("what another extension shows over the screen stays when the question closes", async (t) => {
 	const { tui } = await ready(t, beside);
 	tui.type(cues.openClock);

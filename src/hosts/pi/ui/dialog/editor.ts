@@ -8,7 +8,7 @@ export type EditorUI = Pick<ExtensionUIContext, "getEditorText" | "setEditorText
 type LooseTui = Tui & {
 	getFocusedComponent?: () => Component | null;
 	isOverlayFocused?: () => boolean;
-	overlayStack?: readonly { readonly component: Component }[];
+	overlayStack?: readonly { readonly component: Component; readonly preFocus?: Component | null }[];
 };
 
 /** The overlays of pi's screen, the topmost last; undefined where pi does not tell. */
@@ -21,14 +21,14 @@ export class Editor {
 	readonly #piTui: PiTui;
 	readonly #tui: LooseTui;
 	#component: Component | undefined;
-	/** Another extension's overlay that had the keys. */
-	readonly #overlay: Component | undefined;
+	/** Other extensions' overlays: the one that had the keys, then those that had them before it. */
+	readonly #overlays: readonly Component[];
 
 	constructor(ui: EditorUI, piTui: PiTui, tui: Tui) {
 		this.#ui = ui;
 		this.#piTui = piTui;
 		this.#tui = tui;
-		if (this.#tui.isOverlayFocused?.()) this.#overlay = this.#focus ?? undefined;
+		this.#overlays = this.#tui.isOverlayFocused?.() ? overlaysUnder(this.#focus, this.#tui) : [];
 		this.find();
 	}
 
@@ -40,7 +40,7 @@ export class Editor {
 	find(): Component | undefined {
 		const focus = this.#focus;
 		if (this.#component) return focus === this.#component ? focus : undefined;
-		if (focus && this.#overlay === undefined && "getText" in focus && "setText" in focus) this.#component = focus;
+		if (focus && this.#overlays.length === 0 && "getText" in focus && "setText" in focus) this.#component = focus;
 		return this.#component;
 	}
 
@@ -49,10 +49,10 @@ export class Editor {
 		return this.#component !== undefined;
 	}
 
-	/** Another extension's overlay had the keys, and is still open. */
+	/** Another extension's overlay that would have the keys: it had them, and is still open. */
 	get overlay(): Component | undefined {
-		if (this.#overlay === undefined) return undefined;
-		return overlaysOf(this.#tui)?.includes(this.#overlay) === false ? undefined : this.#overlay;
+		const open = overlaysOf(this.#tui);
+		return this.#overlays.find((overlay) => open?.includes(overlay) !== false);
 	}
 
 	/** True if letters belong to a text. We cannot know whether an overlay holds one, so it counts as such. */
@@ -82,4 +82,14 @@ export class Editor {
 		if (component?.handleInput) return component.handleInput(data);
 		this.#ui.pasteToEditor(readKeyText(this.#piTui, data) ?? data.replace(/\x1b\[20[01]~/g, ""));
 	}
+}
+
+/** The overlay, and those that get the keys one after the other as it and they close. */
+function overlaysUnder(overlay: Component | null | undefined, { overlayStack = [] }: LooseTui): readonly Component[] {
+	const under: Component[] = overlay ? [overlay] : [];
+	for (const below of under) {
+		const next = overlayStack.find(({ component }) => component === below)?.preFocus;
+		if (overlayStack.some(({ component }) => component === next) && next && !under.includes(next)) under.push(next);
+	}
+	return under;
 }
