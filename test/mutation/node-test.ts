@@ -43,7 +43,7 @@ export function describe(name: string, declare: () => void): void {
 	path = around;
 }
 
-export { describe as suite, test as it };
+export { describe as suite, mock, test as it };
 
 /** A process that judges ends its terminals with itself. */
 export function after(): void {}
