@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
+import type { Period } from "../src/core/scopes.ts";
 import { defaults, type Key, KEYS, type Setting, SETTINGS } from "../src/settings/settings.ts";
 
 export const FILE = new URL("../schema.json", import.meta.url);
@@ -65,7 +66,7 @@ function budget(caps: object | undefined): object {
 	};
 }
 
-const PERIODS = {
+const PERIODS: Readonly<Record<Period, string>> = {
 	day: "Caps for each calendar day.",
 	week: "Caps for each week, from Monday.",
 	month: "Caps for each calendar month.",

@@ -1,12 +1,12 @@
 /** Amounts of meters, and what they are counted over, in words. */
 import { kindOf, type Max, type MeterId, scopeOf } from "./meters.ts";
 
-/** `in this run`, `today`: over what the meter counts. */
+/** `in this run`, `today`: what the meter counts over. */
 export function within(id: MeterId): string {
 	return scopeOf(id).in;
 }
 
-/** `for this run`, `for today`: over what the limit of the meter holds. */
+/** `for this run`, `for today`: what the limit of the meter applies to. */
 export function forScope(id: MeterId): string {
 	return scopeOf(id).for;
 }
@@ -19,7 +19,7 @@ export function amount(id: MeterId, used: Max): string {
 	return `${unit.show(used)} ${used === 1 ? one : many}`;
 }
 
-/** The amount, and over what it is counted if that is not the run. */
+/** The amount, with its scope unless that is the run. */
 export function amountIn(id: MeterId, used: Max): string {
 	return amount(id, used) + (kindOf(id).scope === "round" ? "" : ` ${within(id)}`);
 }

@@ -16,7 +16,16 @@ import {
 	startsAfresh,
 } from "./limit.ts";
 import { POLICIES } from "./policies.ts";
-import { alike, type AmountId, isShared, kindOf, type Max, type MeterId, type PerMeter, perMeter } from "./meters.ts";
+import {
+	overAllScopes,
+	type AmountId,
+	isShared,
+	kindOf,
+	type Max,
+	type MeterId,
+	type PerMeter,
+	perMeter,
+} from "./meters.ts";
 import * as share from "./shared.ts";
 import { brokenBy, settle, shutDown, start, stop, trip } from "./run.ts";
 import type { Event, Request, Ruling, Step } from "./protocol.ts";
@@ -36,14 +45,14 @@ import { hasFailed } from "./turn.ts";
 /** The gate: nothing passes unless it says `admit`. */
 export function decide(state: State, request: Request): Ruling {
 	const [next, decision, effects] = ruling(state, request);
-	const [after, releases] = share.letGo(state, next);
+	const [after, releases] = share.releaseUnused(state, next);
 	return [after, decision, [...releases, ...effects]];
 }
 
 /** Total: an event that has no place in the present state gives back the same state and no effects. */
 export function transition(state: State, event: Event): Step {
 	const [next, effects] = step(state, event);
-	const [after, releases] = share.letGo(state, next);
+	const [after, releases] = share.releaseUnused(state, next);
 	return [after, [...releases, ...effects]];
 }
 
@@ -51,7 +60,7 @@ function ruling(state: State, request: Request): Ruling {
 	switch (request.type) {
 		case "turn_requested": {
 			const [next, decision, effects] = gate.requestTurn(start(state));
-			return [next, decision, [...share.keepPromises(state), ...effects]];
+			return [next, decision, [...share.raisePromised(state), ...effects]];
 		}
 		case "tool_call_requested":
 			return gate.requestCall(state, request.call);
@@ -142,7 +151,7 @@ function endTurn(state: State, phase: Active, goesOn: boolean, concluded: boolea
 function charge(state: State, amounts: Readonly<Partial<Record<AmountId, number>>>): State {
 	const { phase } = state;
 	const charged = Object.entries(amounts) as [AmountId, number][];
-	const meters = charged.reduce((before, [id, by]) => spend(before, alike(id), by), state.meters);
+	const meters = charged.reduce((before, [id, by]) => spend(before, overAllScopes(id), by), state.meters);
 	if (phase.name === "idle") return { ...state, meters };
 	const spent = { ...phase.run.spent };
 	for (const [id, by] of charged) spent[id] += by;

@@ -37,7 +37,7 @@ export interface MeterReading {
 	readonly policy: Policy;
 }
 
-/** To compare and to count with. */
+/** The limit as a number to compare with. */
 export function toNumber(max: Max): number {
 	return max === "unlimited" ? Infinity : max;
 }

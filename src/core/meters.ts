@@ -239,10 +239,10 @@ export function perRunMeter<T>(make: (id: RunMeterId) => T): PerRunMeter<T> {
 }
 
 /** By meter of the round: itself, and those that measure the same over wider scopes. */
-const ALIKE = perRunMeter((id) => METER_IDS.filter((other) => kindOf(other).of === id));
+const OVER_ALL_SCOPES = perRunMeter((id) => METER_IDS.filter((other) => kindOf(other).of === id));
 
-export function alike(id: RunMeterId): readonly MeterId[] {
-	return ALIKE[id];
+export function overAllScopes(id: RunMeterId): readonly MeterId[] {
+	return OVER_ALL_SCOPES[id];
 }
 
 /** A row by its general type. */

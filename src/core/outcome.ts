@@ -114,7 +114,7 @@ export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
 	return shown.map((id) => amount(id, spent[id])).join(", ");
 }
 
-/** Every line that a script reads begins with it, also as the reason of a message that pi makes up after a stop. */
+/** Begins every line that a script reads, and the reason of the message that pi makes up after a stop. */
 export const PREFIX = "pi-turn-limit:";
 
 /** In a session of pi: outcomes in which a limit acted, as an `Outcome` with a `version` and whether somebody could be asked. */

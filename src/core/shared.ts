@@ -49,7 +49,7 @@ function isWaiting(state: State): state is In<Running> {
 }
 
 /** Releases the hold of a run that does not go on to its next turn. */
-export function letGo(before: State, after: State): Step {
+export function releaseUnused(before: State, after: State): Step {
 	const wasHeld = before.phase.name === "running" && before.phase.run.isHeld;
 	if (!wasHeld || after.phase.name === "running") return [after, []];
 	const next = after.phase.name === "idle" ? after : withRun(after, after.phase, { isHeld: false });
@@ -57,7 +57,7 @@ export function letGo(before: State, after: State): Step {
 }
 
 /** Raises the tree by what was granted between runs, if nobody prompted: such a run goes on with the old tree. A prompt begins a tree with those grants. */
-export function keepPromises({ phase }: State): readonly Effect[] {
+export function raisePromised({ phase }: State): readonly Effect[] {
 	if (phase.name !== "idle" || phase.prompted) return [];
 	const promised = SHARED.filter((id) => phase.promised[id] > 0);
 	return promised.map((meter) => ({ type: "raise", meter, by: phase.promised[meter] }));

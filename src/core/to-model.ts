@@ -33,12 +33,12 @@ ${ACCOUNT}
 Do not call the task complete because the budget ran out.`;
 }
 
-/** True of what the model reads in a final pass. */
+/** True if the text is one that the model reads in a final pass. */
 export function isOfFinalPass(text: string): boolean {
 	return text.includes(REFUSED);
 }
 
-/** With a person's prompt, where the last that the model has read of us is of a final pass. */
+/** Sent with a person's prompt, if our last words to the model came from a final pass. */
 export const NEW_RUN =
 	"A new run has begun, and tool calls run again. What was said above about refused tool calls was about the run before.";
 

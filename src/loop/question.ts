@@ -3,7 +3,7 @@ import { amount, amountIn, within } from "../core/amount.ts";
 import { obstacles } from "../core/gate.ts";
 import { grant, isLimited, isReached, readMeter, toNumber } from "../core/limit.ts";
 import { POLICIES } from "../core/policies.ts";
-import { alike, type Call, concerns, isShared, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import { overAllScopes, type Call, concerns, isShared, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Asking, In, State } from "../core/state.ts";
 import { cycleLength, extend } from "../core/streak.ts";
@@ -171,7 +171,7 @@ function moreText(state: In<Asking>, id: MeterId, by: number): string {
 
 /** What may be spent of `by` before another limit of the same is reached, and which one that is. */
 function tightest(state: State, id: MeterId, by: number): { least: number; other?: MeterId; notes: readonly string[] } {
-	const others = alike(kindOf(id).of).filter((other) => other !== id && !isReached(state.meters[other]));
+	const others = overAllScopes(kindOf(id).of).filter((other) => other !== id && !isReached(state.meters[other]));
 	const rooms = others.map((other) => ({ other, room: toNumber(readMeter(state.meters[other]).remaining) }));
 	const tight = rooms.filter(({ room }) => room < by).toSorted((a, b) => a.room - b.room)[0];
 	if (tight === undefined) return { least: by, notes: [] };

@@ -2,7 +2,7 @@
 import { quote } from "../core/text.ts";
 import { DEFAULT_GRACE } from "./settings.ts";
 
-/** A value that can be used in any case, and the problem with the one supplied. */
+/** A value that can be used, and what was wrong with the one supplied. */
 export interface Supplied<T> {
 	readonly value: T;
 	readonly problem?: string;

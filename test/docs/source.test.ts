@@ -32,6 +32,21 @@ test("no module of the source imports itself by way of others, not even its type
 	for (const file of imports.keys()) assert.equal(circle(file)?.join(" → "), undefined);
 });
 
+/** Each imports only those before it. */
+const FOLDERS = ["host", "lifecycle", "settings", "ui", "outcome", "command", "events"];
+
+test("the folders of pi's extension import only folders before them", () => {
+	const place = (file: string): number => FOLDERS.indexOf(file.split("/")[2] ?? "");
+	const all = [...imports].filter(([file]) => file.startsWith("hosts/pi/") && place(file) >= 0);
+	assert.ok(all.length > 20);
+	const back = all.flatMap(([file, paths]) =>
+		paths
+			.filter((path) => path.startsWith("hosts/pi/") && place(path) > place(file))
+			.map((path) => `${file} → ${path}`),
+	);
+	assert.deepEqual(back, []);
+});
+
 /** The modules that declare a name, by that name, and the names that some module exports. */
 const declared = new Map<string, string[]>();
 const exported = new Set<string>();

@@ -1,9 +1,9 @@
 /** Tab behind `/turn-limit `; test/pi/completion.test.ts has it in a real terminal. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withOurWords } from "../../src/hosts/pi/command/tab.ts";
+import { withCompletions } from "../../src/hosts/pi/command/tab.ts";
 
-type Provider = Parameters<typeof withOurWords>[0];
+type Provider = Parameters<typeof withCompletions>[0];
 
 const { signal } = new AbortController();
 const theirs = { items: [{ value: "file.txt", label: "file.txt" }], prefix: "fi" };
@@ -11,7 +11,7 @@ const applied = { lines: ["theirs"], cursorLine: 7, cursorCol: 7 };
 
 /** A provider as pi has one, with ours on top. */
 function provider(more: Partial<Provider> = {}): Provider {
-	return withOurWords({ getSuggestions: () => Promise.resolve(theirs), applyCompletion: () => applied, ...more });
+	return withCompletions({ getSuggestions: () => Promise.resolve(theirs), applyCompletion: () => applied, ...more });
 }
 
 const suggest = async (line: string, force: boolean, column = line.length): Promise<string[] | undefined> => {

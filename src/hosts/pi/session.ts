@@ -21,7 +21,7 @@ import type { SessionOptions } from "./options.ts";
 import { Replies } from "./outcome/reply.ts";
 import { Reports } from "./outcome/report.ts";
 import { Announcement, sharingOf } from "./settings/agent-tree.ts";
-import { LimitsInForce } from "./settings/apply.ts";
+import { LimitsInForce } from "./settings/limits-in-force.ts";
 import { SessionSettings } from "./settings/session-settings.ts";
 import { Notices } from "./ui/notices.ts";
 import { PersonalOdds } from "./ui/odds.ts";

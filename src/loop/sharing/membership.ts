@@ -17,7 +17,7 @@ export interface Agents {
 export interface MembershipFacts {
 	/** The accounts of the fleet that this session has joined. */
 	readonly joined: readonly string[];
-	/** Its name. */
+	/** The name of the tree. */
 	readonly tree: string | undefined;
 	/** By meter: the limits of the tree that we have begun, and what was granted before each of them was set. */
 	readonly limits: Amounts | undefined;
@@ -126,7 +126,7 @@ export class Membership {
 			if (Object.keys(promised).length > 0) await ledger.raise(`promised to ${this.tree}`, tree, promised);
 			this.#note({ limits: capsOf(meters, "tree") });
 		}
-		await this.keep(ledger, meters);
+		await this.absorbGrants(ledger, meters);
 		if (this.agent) return;
 		const agent = { id: randomUUID(), accounts: [tree] };
 		this.#note({ agent });
@@ -134,7 +134,7 @@ export class Membership {
 	}
 
 	/** Counts earlier grants as part of a limit that is set now, because the ledger adds every grant to the cap. */
-	async keep(ledger: Ledger, meters: Meters): Promise<void> {
+	async absorbGrants(ledger: Ledger, meters: Meters): Promise<void> {
 		const { tree: name, limits: old, before } = this.#facts;
 		const limits = capsOf(meters, "tree");
 		if (name === undefined || old === undefined || isDeepStrictEqual(limits, old)) return;

@@ -296,7 +296,7 @@ export class Reservations {
 	async #makeGrants(ledger: Ledger): Promise<void> {
 		for (let next = this.#grants[0]; next; next = this.#grants[0]) {
 			const { id, meter, by, meters, full, at } = next;
-			await this.#membership.keep(ledger, meters);
+			await this.#membership.absorbGrants(ledger, meters);
 			const account = this.#accountOf(meter, meters);
 			if (account) {
 				const isAsked = full?.scope === account.scope && isPeriodAccount(full);
@@ -323,7 +323,7 @@ export class Reservations {
 		try {
 			const ledger = await this.#unsettled.ready();
 			await this.#makeGrants(ledger);
-			await this.#membership.keep(ledger, meters);
+			await this.#membership.absorbGrants(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();
 			return { balances: balancesOf(readings), agents: this.#membership.agentsIn(readings), ends: endsOf(readings) };
 		} catch (error) {

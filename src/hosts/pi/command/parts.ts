@@ -3,7 +3,7 @@ import type { Values } from "../../../settings/places.ts";
 import type { Context } from "../host/api.ts";
 import type { Role } from "../lifecycle/root-or-member.ts";
 import type { Reports } from "../outcome/report.ts";
-import type { LimitsInForce } from "../settings/apply.ts";
+import type { LimitsInForce } from "../settings/limits-in-force.ts";
 import type { SessionSettings } from "../settings/session-settings.ts";
 import type { Notices } from "../ui/notices.ts";
 import type { PersonalOdds } from "../ui/odds.ts";

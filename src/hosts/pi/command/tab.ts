@@ -7,7 +7,7 @@ type Provider = ReturnType<Parameters<ExtensionUIContext["addAutocompleteProvide
 
 const ARGUMENTS = new RegExp(`^/${NAME} (.*)$`);
 
-export function withOurWords(current: Provider): Provider {
+export function withCompletions(current: Provider): Provider {
 	const typed = (lines: readonly string[], line: number, column: number): string | undefined =>
 		ARGUMENTS.exec((lines[line] ?? "").slice(0, column))?.[1];
 	return {

@@ -7,7 +7,7 @@ import { claim, type Duty, type SessionGuard, guardOf, announceLoading, type Ran
 import type { SessionRole } from "../lifecycle/root-or-member.ts";
 import { isScript } from "../outcome/exit.ts";
 import type { Announcement } from "../settings/agent-tree.ts";
-import type { LimitsInForce } from "../settings/apply.ts";
+import type { LimitsInForce } from "../settings/limits-in-force.ts";
 import type { SessionSettings } from "../settings/session-settings.ts";
 import type { Notices } from "../ui/notices.ts";
 import type { Reload } from "./reload.ts";

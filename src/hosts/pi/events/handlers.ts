@@ -16,13 +16,13 @@ import {
 	orDisposed,
 	type Pi,
 } from "../host/api.ts";
-import { withOurWords } from "../command/tab.ts";
+import { withCompletions } from "../command/tab.ts";
 import { release } from "../lifecycle/guard.ts";
 import type { Handover } from "../lifecycle/handover.ts";
 import type { SessionRole } from "../lifecycle/root-or-member.ts";
 import type { SessionOptions } from "../options.ts";
 import type { Announcement } from "../settings/agent-tree.ts";
-import type { LimitsInForce } from "../settings/apply.ts";
+import type { LimitsInForce } from "../settings/limits-in-force.ts";
 import type { SessionSettings } from "../settings/session-settings.ts";
 import type { Notices } from "../ui/notices.ts";
 import type { PersonalOdds } from "../ui/odds.ts";
@@ -73,7 +73,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		async session_start(_event, ctx) {
 			prompts.watch(ctx, () => driver.state.phase.name === "asking");
 			if (ctx.mode !== "tui") return;
-			ctx.ui.addAutocompleteProvider(withOurWords);
+			ctx.ui.addAutocompleteProvider(withCompletions);
 			if (showsEntries) notices.entriesShown();
 			await prepareEntries(ctx);
 		},

@@ -152,7 +152,7 @@ export function isInSight({ compactionEntry }: SessionCompactEvent, { sessionMan
 	return kept >= 0 && branch.slice(kept).some(isOurs);
 }
 
-/** True if the last that the model has read of us told it that tool calls are refused, in a final pass that is over. */
+/** True if our last words to the model, in a final pass that is over, said that tool calls are refused. */
 export function isFinalPassLast({ sessionManager }: Context): boolean {
 	return isOfFinalPass(JSON.stringify(sessionManager.getBranch().findLast(isOurs) ?? ""));
 }

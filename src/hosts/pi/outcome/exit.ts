@@ -103,7 +103,7 @@ function exitWith(code: number): void {
 	});
 }
 
-/** Gives whether print mode has shown its answer: before pi tells extensions of the end, it takes its signal handlers away. */
+/** The function tells whether print mode has shown its answer: pi has then removed its signal handlers. */
 export function watchPrinting(): () => boolean {
 	const handlers = (["SIGTERM", "SIGHUP"] as const).map((signal) => [signal, process.listeners(signal)] as const);
 	return () => handlers.every(([signal, before]) => before.some((one) => !process.listeners(signal).includes(one)));

@@ -8,8 +8,8 @@ export interface Tool {
 	readonly parameters: unknown;
 }
 
-/** Arguments that say what a call does, the most telling first. */
-const TELLING = [
+/** Arguments that say what a call does, the most informative first. */
+const INFORMATIVE = [
 	...["command", "cmd", "script", "code", "path", "file_path", "filePath", "file", "pattern", "query"],
 	...["url", "uri", "prompt", "task", "message", "text", "name", "id"],
 ];
@@ -36,13 +36,13 @@ function argumentOf({ tool, input }: Call, tools: readonly Tool[]): string {
 	}
 }
 
-/** The arguments that a tool declares, those to look at first first; of a tool without a schema the telling ones. */
+/** The arguments that a tool declares, the most informative first; for a tool without a schema the usual ones. */
 function keysOf(parameters: unknown): readonly string[] {
-	if (parameters === undefined || parameters === null) return TELLING;
+	if (parameters === undefined || parameters === null) return INFORMATIVE;
 	// Schemas come as their authors wrote them: servers in Go send null for an empty list.
 	const { properties, required } = parameters as { properties?: unknown; required?: unknown };
 	const declared = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 	const needed = Array.isArray(required) ? declared.filter((key) => required.includes(key)) : [];
-	const telling = (keys: readonly string[]): readonly string[] => TELLING.filter((key) => keys.includes(key));
-	return [...telling(needed), ...telling(declared), ...needed, ...declared];
+	const informative = (keys: readonly string[]): readonly string[] => INFORMATIVE.filter((key) => keys.includes(key));
+	return [...informative(needed), ...informative(declared), ...needed, ...declared];
 }

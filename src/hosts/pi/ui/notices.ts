@@ -34,7 +34,7 @@ export class Notices {
 		return (this.#columns() ?? Infinity) - 2;
 	}
 
-	/** Only what informs can have colours; a warning or an error may quote text from elsewhere. */
+	/** Only information keeps its colours, because a warning or an error may quote text from elsewhere. */
 	say(message: string, type: "info" | "warning" | "error", ctx: Context): void {
 		if (ctx.hasUI) ctx.ui.notify(type === "info" ? message : safe(message), type);
 		else this.#log(message, type === "error");

@@ -94,7 +94,7 @@ function entry(
 ): string {
 	const { list, hasText, dialog } = view;
 	const letter = typed?.[0] !== undefined && !hasText ? ` [${typed[0]}]` : "";
-	if (!list.counts || (list.held && !isAnswer(view))) return theme.fg("dim", line(`  ${label}`, letter));
+	if (!list.counts || (list.held && !isTypedAnswer(view))) return theme.fg("dim", line(`  ${label}`, letter));
 	if (list.row !== row)
 		return (list.held ? (text: string) => theme.fg("dim", text) : String)(line(`  ${label}`, letter));
 	const sized = list.held ? dialog.size?.(list.held)?.label : undefined;
@@ -104,7 +104,7 @@ function entry(
 }
 
 /** What was typed is an answer already, and not only the beginning of one. */
-function isAnswer({ dialog, list: { held } }: View): boolean {
+function isTypedAnswer({ dialog, list: { held } }: View): boolean {
 	return dialog.size?.(held) !== undefined || dialog.choices.some(({ typed }) => typed?.includes(once(held)));
 }
 
@@ -123,7 +123,7 @@ function keysOf(view: View, isShort: boolean): string {
 	if (!list.counts) return list.row === undefined ? "Pause typing to answer." : "One moment…";
 	// An amount waits for Enter.
 	if (held && dialog.size?.(held)) return `${held}: Enter takes it.`;
-	if (held && isAnswer(view)) return "Enter answers at once.";
+	if (held && isTypedAnswer(view)) return "Enter answers at once.";
 	if (held) return isNumeric(held) ? `${held}: not an amount.` : "Pause typing to answer.";
 	if (hasOverlay) return isShort ? "↑↓ Enter." : "↑↓ and Enter. Other keys go where they went before.";
 	const letters = dialog.choices.flatMap(({ typed }) => typed?.[0] ?? []).join("/");

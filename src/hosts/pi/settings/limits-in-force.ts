@@ -10,17 +10,21 @@ import type { Policies } from "../../../settings/options.ts";
 import { clip } from "../../../core/text.ts";
 import { type Assistant, COMMAND, type Context } from "../host/api.ts";
 import { type Charge, CHARGES, spentIn } from "../host/usage.ts";
-import type { Notices } from "../ui/notices.ts";
 import type { SessionSettings } from "./session-settings.ts";
+
+/** Shows a warning, once. */
+interface Warnings {
+	warnOnce(message: string, ctx: Context): void;
+}
 
 /** The settings of one session, and the breaker that follows them. */
 export class LimitsInForce {
 	readonly #settings: SessionSettings;
 	readonly #driver: Driver<Context>;
-	readonly #notices: Notices;
+	readonly #notices: Warnings;
 	readonly #policies: Policies | undefined;
 
-	constructor(settings: SessionSettings, driver: Driver<Context>, notices: Notices, policies: Policies | undefined) {
+	constructor(settings: SessionSettings, driver: Driver<Context>, notices: Warnings, policies: Policies | undefined) {
 		this.#settings = settings;
 		this.#driver = driver;
 		this.#notices = notices;
