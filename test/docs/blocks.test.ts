@@ -7,10 +7,7 @@ import { root } from "../harness/index.ts";
 
 /** By page, in the order of its blocks: the test that runs it, or the reason. */
 const BLOCKS: Readonly<Record<string, readonly string[]>> = {
-	"README.md": [
-		"not run: it clones from an address that a reader has to put in; test/docs/script.test.ts installs from the folder",
-		"test/docs/script.test.ts",
-	],
+	"README.md": ["test/docs/script.test.ts", "test/docs/script.test.ts"],
 	"docs/embedding.md": [
 		"not run: it clones from such an address and installs pi from the registry; test/package packs, installs and runs the program below it",
 	],

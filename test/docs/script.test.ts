@@ -25,6 +25,12 @@ const [inReadme = "", inDocs = ""] = ["README.md", "docs/scripts.md"].map(
 	(file) => /^```sh\n(pi install .*?)^```$/ms.exec(read(file))?.[1],
 );
 
+/** How the README installs it, with the address that a reader has to put in. */
+const installing = (/^```sh\n(git clone .*?)^```$/ms.exec(read("README.md"))?.[1] ?? "").replace(
+	"<this repository>",
+	'"$REPOSITORY"',
+);
+
 /** The steps of the workflow that run something. */
 const steps = [...read("docs/scripts.md").matchAll(/^ {8}run: \|\n((?: {10}.*\n)+)/gm)].map(([, lines = ""]) =>
 	lines.replaceAll(/^ {10}/gm, ""),
@@ -64,7 +70,7 @@ async function run(t: TestContext, { model, env = {}, isBare = false }: Case, sc
 	command("pi", `[ "$1" = install ] && ${install}\nexec "${node}" "${childCli}" "$@" < /dev/null`);
 	command("npm", "exit 0");
 	command("git", `for last; do :; done\nln -s "${root}" "$last"`);
-	symlinkSync(root, join(pi.cwd, "pi-turn-limit"));
+	if (!script.includes(installing)) symlinkSync(root, join(pi.cwd, "pi-turn-limit"));
 	const [temp, summary] = [join(pi.cwd, "temp"), join(pi.cwd, "summary.md")];
 	const ofCi = { RUNNER_TEMP: temp, GITHUB_STEP_SUMMARY: summary, REPOSITORY: "here" };
 	const shell = spawn("bash", ["-ec", script], {
@@ -141,3 +147,8 @@ for (const [where, script, expected] of [
 		});
 	});
 }
+
+test("the README's script runs after its installation, which makes the clone", async (t) => {
+	assert.match(installing, /^git clone "\$REPOSITORY" pi-turn-limit\npi install/);
+	assert.deepEqual(await run(t, CASES["finishes"]!, installing + inReadme), ["done", "All of it.\n", 0]);
+});
