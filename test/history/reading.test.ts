@@ -323,7 +323,7 @@ describe("what cannot be read", () => {
 
 	test("a line with images and other long texts counts, whatever these hold", async (t) => {
 		for (const text of [
-			"A".repeat(2 ** 21),
+			`${"A".repeat(2 ** 21)}\\`,
 			'\\"{['.repeat(2 ** 18),
 			`${"\\".repeat(2 ** 20)}"`,
 			"ä€😀\n".repeat(2 ** 17),
@@ -333,6 +333,8 @@ describe("what cannot be read", () => {
 			const { sample, meters } = await read(t, { "a.jsonl": story.lines() });
 			assert.deepEqual([sample.brokenLines, meters.turns?.max, meters.toolCalls?.max], [0, 2, 1]);
 		}
+		const [one, other] = ["a", "b"].map((name) => new Story(name).prompt(name.repeat(2000)).answer().lines());
+		assert.equal((await read(t, { "a.jsonl": one ?? [], "b.jsonl": other ?? [] })).prompts, 2);
 	});
 
 	test("a line longer than a chunk of the file is read", async (t) => {
