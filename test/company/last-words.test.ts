@@ -26,6 +26,27 @@ function hastyNote(pi: ExtensionAPI): void {
 	);
 }
 
+/** Begins a run and reloads pi at once, by what its command has kept; the reload is halfway when pi disposes of the session. */
+function reloadingJournal(pi: ExtensionAPI): void {
+	const slot = globalThis as { kept?: { reload(): Promise<void> } | undefined };
+	pi.registerCommand("keep", { handler: (_args, ctx) => Promise.resolve(void (slot.kept = ctx)) });
+	pi.on("session_shutdown", async ({ reason }, ctx) => {
+		const { setTimeout } = process.getBuiltinModule("node:timers/promises");
+		const { kept } = slot;
+		slot.kept = undefined;
+		if (kept !== undefined) {
+			pi.sendUserMessage("Write down what you have learned.");
+			void kept.reload();
+			await setTimeout(20);
+		}
+		try {
+			while (reason === "reload" && typeof ctx.cwd === "string") await setTimeout(20);
+		} catch {
+			return;
+		}
+	});
+}
+
 /** Works without end; a run that nobody stops ends after 30 requests, so that a test that fails ends. */
 const works = (_request: Request, n: number): Reply => (n < 30 ? mark() : text("done"));
 
@@ -116,6 +137,26 @@ for (const hasty of [hastyJournal, hastyNote]) {
 		await rpc.newSession();
 		await rpc.run("go");
 		assert.equal(pi.model.requests.length, 6);
+	});
+}
+
+for (const place of ["before", "after"] as const) {
+	describe(`an extension, loaded ${place} ours, that begins a run and reloads pi when a session ends`, () => {
+		test("gets no request past the limit", async (t) => {
+			const pi = await ending(t, { after: [], [place]: [reloadingJournal] });
+			const { stderr, code } = await pi.print("/keep", "go");
+			assert.deepEqual([pi.model.requests.length, stderr.match(/pi-turn-limit:/g)?.length, code], [3, 1, 53]);
+		});
+
+		test("leaves the next session to the person", async (t) => {
+			const pi = await ending(t, { after: [], [place]: [reloadingJournal] });
+			const rpc = await pi.rpc({ answer: "no" });
+			await rpc.prompt("/keep");
+			await rpc.run("go");
+			await rpc.newSession();
+			await rpc.run("go");
+			assert.deepEqual([pi.model.requests.length, rpc.questions.length], [6, 2]);
+		});
 	});
 }
 

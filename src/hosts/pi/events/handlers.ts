@@ -71,6 +71,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 
 	return {
 		async session_start(_event, ctx) {
+			if (role.hasEnded) turnEvents.guardEnd();
 			prompts.watch(ctx, () => driver.state.phase.name === "asking");
 			if (ctx.mode !== "tui") return;
 			ctx.ui.addAutocompleteProvider(withCompletions);
@@ -127,6 +128,11 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			const requested = await gateTurn(ctx);
 			await driver.charge(prompts.takeOwed(), ctx);
 			return requested;
+		},
+
+		context(_event, ctx) {
+			// Pi can dispose of a session while it reloads, and then tells the next instance of no turn.
+			if (!turn.takeRequest()) ctx.abort();
 		},
 
 		message_start(event, ctx) {
@@ -276,7 +282,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		beginTurn();
 		turnEvents.guardEnd();
 		release(ctx.sessionManager);
-		role.end(ctx);
+		role.end();
 	}
 
 	async function entered(ctx: Context) {

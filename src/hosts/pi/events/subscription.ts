@@ -1,12 +1,12 @@
 /** Makes a session listen to pi, and registers the command. */
-import type { SessionStartEvent } from "@earendil-works/pi-coding-agent";
+import type { SessionShutdownEvent, SessionStartEvent } from "@earendil-works/pi-coding-agent";
 import { brokenText } from "../../../core/outcome.ts";
 import { NOT_RUN, refusal } from "../../../core/to-model.ts";
 import type { Driver } from "../../../loop/driver.ts";
 import { type Context, DISPOSED, type Events, NAME, orDisposed, type Pi } from "../host/api.ts";
 import { type Duty, guardOf } from "../lifecycle/guard.ts";
 import { expectSuccessors, type Handover } from "../lifecycle/handover.ts";
-import type { Role } from "../lifecycle/root-or-member.ts";
+import type { SessionRole } from "../lifecycle/root-or-member.ts";
 import type { Notices } from "../ui/notices.ts";
 import { DESCRIPTION } from "../command/command.ts";
 import { complete } from "../command/grammar.ts";
@@ -24,12 +24,12 @@ interface SubscriptionParts {
 	readonly pi: Pi;
 	readonly guard: GuardingCopy;
 	readonly duty: Duty;
-	readonly handover: Pick<Handover<object>, "hasLeft" | "forward">;
+	readonly handover: Pick<Handover<object>, "hasLeft" | "forward" | "tellEnd">;
 	readonly driver: Pick<Driver<Context>, "state" | "fail">;
 	readonly turn: Turn;
 	readonly turnEvents: TurnEvents;
 	readonly notices: Pick<Notices, "warnOnce">;
-	readonly role: Role;
+	readonly role: SessionRole;
 	readonly options: Pick<SessionOptions, "loadedFirst" | "refuse">;
 }
 
@@ -112,12 +112,15 @@ export class Subscription {
 	}
 
 	#listen(name: string): () => void {
-		const { pi, handover } = this.#parts;
+		const { pi, handover, role } = this.#parts;
 		const on = pi.on as (name: string, handler: (event: unknown, ctx: Context) => unknown) => () => void;
 		return on.call(pi, name, (event, ctx) => {
 			if (!handover.hasLeft) return this.#receive(name, event, ctx);
-			// Not forwarded: pi tells the next instance itself, and this one has left.
-			return name === "session_shutdown" ? undefined : handover.forward(name, event);
+			if (name !== "session_shutdown") return handover.forward(name, event);
+			// Of a second reload at once pi tells the next instance itself.
+			if ((event as SessionShutdownEvent).reason === "reload") return undefined;
+			role.end();
+			return handover.tellEnd();
 		});
 	}
 

@@ -3,10 +3,10 @@ import { isEndAwaited } from "../../../core/gate.ts";
 import type { State } from "../../../core/state.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** For the one pi builds the whole transcript, the other fires for every word. */
-type TurnEvent = "turn_end" | "message_update";
+/** For `turn_end` and `context` pi builds the whole transcript; `message_update` fires for every word. */
+type TurnEvent = "turn_end" | "message_update" | "context";
 
-const TURN_EVENTS: ReadonlySet<string> = new Set<TurnEvent>(["turn_end", "message_update"]);
+const TURN_EVENTS: ReadonlySet<string> = new Set<TurnEvent>(["turn_end", "message_update", "context"]);
 
 export function isTurnEvent(name: string): boolean {
 	return TURN_EVENTS.has(name);
@@ -16,7 +16,7 @@ export class TurnEvents {
 	readonly #outbox: Pick<Outbox, "isPending">;
 	readonly #handover: { readonly hasLeft: boolean };
 	readonly #hasGrace: boolean;
-	#listen: (name: TurnEvent | "context") => () => void = () => () => {};
+	#listen: (name: TurnEvent) => () => void = () => () => {};
 	/** In this turn, by event: ends listening to it. */
 	readonly #heard = new Map<TurnEvent, () => void>();
 
@@ -28,7 +28,7 @@ export class TurnEvents {
 	}
 
 	/** `listen` gives the function that ends it. */
-	listenBy(listen: (name: TurnEvent | "context") => () => void): void {
+	listenBy(listen: (name: TurnEvent) => () => void): void {
 		this.#listen = listen;
 	}
 

@@ -5,6 +5,8 @@ import type { Assistant } from "../host/api.ts";
 export interface TurnFacts {
 	/** The gate's word on this turn; `repeated`: it repeats a failed one. */
 	readonly admission?: "new" | "repeated" | "refused";
+	/** Its request is about to leave. Known only once the session has ended. */
+	readonly isRequested?: boolean;
 	/** The model's message has arrived. */
 	readonly hasReply?: boolean;
 	/** Calls that have not ended yet. */
@@ -62,6 +64,13 @@ export class Turn {
 			running: running.filter((other) => other !== id),
 			terminated: isEnd ? [...terminated, id] : terminated,
 		});
+	}
+
+	/** True once in a turn that was admitted: its request may leave. */
+	takeRequest(): boolean {
+		const { admission = "refused", isRequested = false } = this.#facts;
+		this.#note({ isRequested: true });
+		return admission !== "refused" && !isRequested;
 	}
 
 	/** True once in a turn: the text that is streamed gets its note now. */

@@ -5,6 +5,7 @@ import type {
 	AgentSettledEvent,
 	BeforeAgentStartEvent,
 	CacheWarmingDecisionEvent,
+	ContextEvent,
 	ExtensionAPI,
 	ExtensionContext,
 	InputEvent,
@@ -70,6 +71,7 @@ export interface Events {
 	message_end: MessageEndEvent;
 	tool_call: ToolCallEvent;
 	tool_execution_end: ToolExecutionEndEvent;
+	context: ContextEvent;
 	turn_end: TurnEndEvent;
 	agent_end: AgentEndEvent;
 	agent_before_settle: AgentBeforeSettleEvent;

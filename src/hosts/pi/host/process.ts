@@ -12,6 +12,8 @@ interface ProcessMemory {
 	isPi: boolean | undefined;
 	/** The session manager of the session to which this process belongs. */
 	owner: object | undefined;
+	/** The session managers of the sessions that have ended; undefined until one has. */
+	ended: WeakSet<object> | undefined;
 	/** The variable of the tree as this process was started with it; undefined until it is read. */
 	inherited: string | undefined;
 	/** By session id: left by an instance that was reloaded (lifecycle/handover.ts). */
@@ -35,6 +37,7 @@ export const shared: ProcessMemory = (slot[KEY] ??= {
 	guards: new WeakMap(),
 	isPi: undefined,
 	owner: undefined,
+	ended: undefined,
 	inherited: undefined,
 	legacies: new Map(),
 	commands: new Map(),

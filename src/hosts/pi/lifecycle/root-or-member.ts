@@ -34,6 +34,7 @@ export class SessionRole implements Role {
 	readonly #given: (() => Role | undefined) | undefined;
 	readonly #isStartedByPi = watchStart();
 	#role: Role = { isMember: false, ownsProcess: false };
+	#session: object | undefined;
 	#hasEnded = false;
 
 	/** `given`: the role, where pi's process does not tell it. */
@@ -55,7 +56,12 @@ export class SessionRole implements Role {
 
 	/** At the first event; `reason`: that of `session_start`, if it is the first. */
 	async decide({ sessionManager, mode }: Context, reason: string | undefined): Promise<void> {
-		this.#role = this.#given?.() ?? (await roleOf(sessionManager, this.#isStartedByPi(reason, mode), mode));
+		this.#session = sessionManager;
+		// A program can go on with a session that has ended. A reload can also outlast its session.
+		if (reason !== undefined && reason !== "reload") shared.ended?.delete(sessionManager);
+		this.#hasEnded = shared.ended?.has(sessionManager) === true;
+		this.#role =
+			this.#given?.() ?? (await roleOf(sessionManager, !this.#hasEnded && this.#isStartedByPi(reason, mode), mode));
 	}
 
 	/** Somebody can be asked. A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
@@ -71,9 +77,10 @@ export class SessionRole implements Role {
 	}
 
 	/** The session ends; the next one in this process owns it. */
-	end({ sessionManager }: Context): void {
+	end(): void {
 		this.#hasEnded = true;
-		if (shared.owner === sessionManager) shared.owner = undefined;
+		if (this.#session) (shared.ended ??= new WeakSet()).add(this.#session);
+		if (shared.owner === this.#session) shared.owner = undefined;
 	}
 
 	get hasEnded(): boolean {
