@@ -6,18 +6,22 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-test("a test that hangs is named, and ends its process", (t) => {
-	const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
-	t.after(() => rmSync(folder, { recursive: true }));
-	const file = join(folder, "hanging.test.mjs");
-	const hangs = `test("waits for ever", () => new Promise(() => setInterval(() => {}, 1000)));`;
-	writeFileSync(file, `import { test } from "node:test";\ntest("ends", () => {});\n${hangs}\n`);
-	const deadline = pathToFileURL(join(import.meta.dirname, "deadline.ts")).href;
-	const env = { ...process.env, PI_TEST_HANGS_AFTER: "200" };
-	Reflect.deleteProperty(env, "NODE_TEST_CONTEXT");
-	const { stderr, status } = spawnSync(process.execPath, ["--import", deadline, file], {
-		env,
-		encoding: "utf8",
+const waits = "setInterval(() => {}, 1000)";
+
+for (const [what, tests, named] of [
+	["a test that hangs", `test("waits for ever", () => new Promise(() => ${waits}));`, "waits for ever"],
+	["what a test leaves behind", `test("leaves", () => void ${waits});`, "what follows leaves"],
+	["a file that never gets to its tests", `await new Promise(() => ${waits});`, "FILE, before its first test"],
+] as const) {
+	test(`${what} is named, and its process ends`, (t) => {
+		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+		t.after(() => rmSync(folder, { recursive: true }));
+		const file = join(folder, "hanging.test.mjs");
+		writeFileSync(file, `import { test } from "node:test";\n${tests}\n`);
+		const deadline = pathToFileURL(join(import.meta.dirname, "deadline.ts")).href;
+		const env = { ...process.env, PI_TEST_HANGS_AFTER: "200" };
+		Reflect.deleteProperty(env, "NODE_TEST_CONTEXT");
+		const { stderr, status } = spawnSync(process.execPath, ["--import", deadline, file], { env, encoding: "utf8" });
+		assert.deepEqual([stderr.trim(), status], [`✖ ${named.replace("FILE", file)}: hangs, ended after 0.2 s`, 1]);
 	});
-	assert.deepEqual([stderr.trim(), status], ["✖ waits for ever: hangs, ended after 0.2 s", 1]);
-});
+}
