@@ -158,5 +158,5 @@ test("advise, and the table of odds, find what a slow reading with pi's own pars
 	const property = fc.asyncProperty(fc.array(session, { maxLength: 3 }), limits, (sessions, limits) =>
 		agree(t, sessions, limits),
 	);
-	await check(property, 300);
+	await check(property, 100, 40, 12);
 });

@@ -20,12 +20,17 @@ interface Replay {
 
 export const REPLAY = JSON.parse(process.env["REPLAY"] ?? "{}") as Replay;
 
-/** So many runs where it is decided what lands, and so many every day. */
-export async function check<T>(property: fc.IRawProperty<T>, runs: number, everyDay = runs): Promise<void> {
+/** So many runs where it is decided what lands, so many every day, and so many for a mutant. */
+export async function check<T>(
+	property: fc.IRawProperty<T>,
+	runs: number,
+	everyDay = runs,
+	quick = Math.ceil(runs / 25),
+): Promise<void> {
 	const { seed, path } = REPLAY;
 	const isCI = Boolean(process.env["CI"]);
 	const details = await fc.check(property, {
-		numRuns: QUICK ? Math.ceil(runs / 25) : isCI ? runs : everyDay,
+		numRuns: QUICK ? quick : isCI ? runs : everyDay,
 		...(QUICK || isCI ? { seed: 1 } : {}),
 		...(seed === undefined ? {} : { seed }),
 		...(path === undefined ? {} : { path, endOnFailure: true }),

@@ -48,7 +48,7 @@ function promise(
 			});
 			holds(moments);
 		});
-		await check(property, 1_000, 100);
+		await check(property, 200, 50, 40);
 	});
 }
 
@@ -838,5 +838,5 @@ test("LateTriggersChangeNothing: an input that no rule accepts leaves the very s
 			assert.deepEqual(effects, []);
 		}
 	});
-	await check(property, 1_000, 100);
+	await check(property, 200, 50, 40);
 });
