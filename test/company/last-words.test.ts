@@ -52,48 +52,49 @@ const works = (_request: Request, n: number): Reply => (n < 30 ? mark() : text("
 
 const stopped = /^pi-turn-limit: [^\n]* at the limit of 3 turns/;
 
+/** Who says `fresh` leaves a run behind that a process would not survive. */
 function ending(t: TestContext, options: HostOptions = {}): Promise<Host> {
 	const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" };
-	return host(t, { model: works, after: [journal], fresh: true, ...options, env: { ...env, ...options.env } });
+	return host(t, { model: works, after: [journal], ...options, env: { ...env, ...options.env } });
 }
 
-for (const mode of ["print", "json"] as const) {
-	describe(`an extension that starts a run when a script (${mode}) ends`, () => {
-		for (const place of ["before", "after"] as const) {
-			test(`gets no request past the limit if it is loaded ${place} ours, and there is one line`, async (t) => {
-				const pi = await ending(t, { before: [], after: [], [place]: [journal] });
-				const { stderr, code } = await pi[mode]("go");
-				assert.equal(pi.model.requests.length, 3);
-				assert.match(stderr, stopped);
-				assert.equal(stderr.match(/pi-turn-limit:/g)?.length, 1);
-				assert.equal(code, 53);
-			});
-		}
-
-		for (const hasty of [hastyJournal, hastyNote]) {
-			test(`gets no request past the limit if it does not wait for the run (${hasty.name})`, async (t) => {
-				const pi = await ending(t, { after: [hasty] });
-				const { stderr, code } = await pi[mode]("go");
-				assert.deepEqual([pi.model.requests.length, stderr.match(/pi-turn-limit:/g)?.length, code], [3, 1, 53]);
-			});
-		}
-
-		test("gets the turns that are left", async (t) => {
-			const model = (_request: Request, n: number): Reply => (n === 1 ? text("done") : works(_request, n));
-			const pi = await ending(t, { model });
-			await pi[mode]("go");
+describe("an extension that starts a run when a script ends", () => {
+	for (const [mode, place] of [
+		["print", "before"],
+		["print", "after"],
+		["json", "after"],
+	] as const) {
+		test(`gets no request past the limit if it is loaded ${place} ours, and there is one line (${mode})`, async (t) => {
+			const pi = await ending(t, { before: [], after: [], [place]: [journal] });
+			const { stderr, code } = await pi[mode]("go");
 			assert.equal(pi.model.requests.length, 3);
+			assert.match(stderr, stopped);
+			assert.equal(stderr.match(/pi-turn-limit:/g)?.length, 1);
+			assert.equal(code, 53);
 		});
+	}
 
-		test("gets them of a session and of a day too", async (t) => {
-			const model = [text("done"), mark(), mark(), mark(), mark()];
-			const env = { PI_MAX_TURNS: "9", PI_TURN_LIMIT_SESSION_TURNS: "4", PI_TURN_LIMIT_DAY_TURNS: "3" };
+	for (const [mode, hasty] of [
+		["print", hastyJournal],
+		["json", hastyNote],
+	] as const) {
+		test(`gets no request past the limit if it does not wait for the run (${hasty.name}, ${mode})`, async (t) => {
+			const pi = await ending(t, { after: [hasty], fresh: true });
+			const { stderr, code } = await pi[mode]("go");
+			assert.deepEqual([pi.model.requests.length, stderr.match(/pi-turn-limit:/g)?.length, code], [3, 1, 53]);
+		});
+	}
+
+	test("gets the turns that are left of a run, a session and a day", async (t) => {
+		const day = { PI_MAX_TURNS: "9", PI_TURN_LIMIT_SESSION_TURNS: "4", PI_TURN_LIMIT_DAY_TURNS: "3" };
+		for (const env of [{}, day]) {
+			const model = (request: Request, n: number): Reply => (n === 1 ? text("done") : works(request, n));
 			const pi = await ending(t, { model, env });
-			await pi[mode]("go");
+			await pi.print("go");
 			assert.equal(pi.model.requests.length, 3);
-		});
+		}
 	});
-}
+});
 
 /** Wakes the agent five times, whatever comes of it. */
 function insists(pi: ExtensionAPI): void {
@@ -107,18 +108,17 @@ function insists(pi: ExtensionAPI): void {
 	});
 }
 
-for (const [policy, answer] of [
-	["abort", ""],
-	["synthesize", "done\n"],
+for (const [policy, answer, place] of [
+	["abort", "", "before"],
+	["synthesize", "done\n", "after"],
 ] as const) {
-	for (const place of ["before", "after"] as const) {
-		test(`an extension that insists when a script ends, loaded ${place} ours, changes neither its line nor its answer (${policy})`, async (t) => {
-			const model = (_request: Request, n: number): Reply => (n <= 3 ? mark() : text("done"));
-			const pi = await ending(t, { model, after: [], [place]: [insists], env: { PI_TURN_LIMIT_POLICY: policy } });
-			const { stdout, stderr, code } = await pi.print("go");
-			assert.deepEqual([stdout, stderr.match(/pi-turn-limit:/g)?.length, code], [answer, 1, 53]);
-		});
-	}
+	test(`an extension that insists when a script ends, loaded ${place} ours, changes neither its line nor its answer (${policy})`, async (t) => {
+		const model = (_request: Request, n: number): Reply => (n <= 3 ? mark() : text("done"));
+		const env = { PI_TURN_LIMIT_POLICY: policy };
+		const pi = await ending(t, { model, after: [], [place]: [insists], env, fresh: true });
+		const { stdout, stderr, code } = await pi.print("go");
+		assert.deepEqual([stdout, stderr.match(/pi-turn-limit:/g)?.length, code], [answer, 1, 53]);
+	});
 }
 
 test("over rpc a no, and then a new session, leave nothing to an extension that starts a run at its end", async (t) => {
@@ -131,7 +131,7 @@ test("over rpc a no, and then a new session, leave nothing to an extension that 
 
 for (const hasty of [hastyJournal, hastyNote]) {
 	test(`over rpc a run that begins while a session ends, and for which nobody waits, sends nothing (${hasty.name})`, async (t) => {
-		const pi = await ending(t, { after: [hasty] });
+		const pi = await ending(t, { after: [hasty], fresh: true });
 		const rpc = await pi.rpc({ answer: "no" });
 		await rpc.run("go");
 		await rpc.newSession();

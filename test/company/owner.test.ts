@@ -1,7 +1,7 @@
 /** The process is pi's own and the session is the person's, whatever other extensions do before ours is loaded. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, test, type TestContext } from "node:test";
+import { describe, test } from "node:test";
 import {
 	bash,
 	calls,
@@ -10,6 +10,7 @@ import {
 	type Extra,
 	type Host,
 	host,
+	type HostOptions,
 	mark,
 	node,
 	type Reply,
@@ -34,54 +35,44 @@ const model = (request: Request): Reply => (isOfChild(request) ? text("Remembere
 
 const requests = ({ model }: Host): number => model.turns.filter((request) => !isOfChild(request)).length;
 
+const ALONE = { PI_TURN_LIMIT_GRACE: "0", CHILD_AT: "load" };
+
 /** Ours is installed, so that the agents of others load it too. */
-function beside(t: TestContext, other: Extra, env: Record<string, string>): Promise<Host> {
-	return host(t, {
-		model,
-		before: [other],
-		settings: { packages: [root] },
-		fresh: true,
-		env: { PI_TURN_LIMIT_GRACE: "0", CHILD_AT: "load", ...env },
-	});
-}
+const beside = (others: readonly Extra[]): HostOptions => ({
+	...{ model, before: others, settings: { packages: [root] }, fresh: true },
+});
 
 for (const [does, other] of Object.entries(OTHERS)) {
-	describe(`beside an extension that ${does}`, () => {
-		for (const mode of ["print", "json"] as const) {
-			test(`a script (${mode}) that a limit stops exits with 53 and says why`, async (t) => {
-				const pi = await beside(t, other, { PI_MAX_TURNS: "3" });
-				const { stderr, code } = await pi[mode]("go");
-				assert.equal(requests(pi), 3);
-				assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns /m);
-				assert.equal(code, 53);
-			});
-		}
-
-		test("the person is asked over rpc, also after a new session", async (t) => {
-			const pi = await beside(t, other, { PI_MAX_TURNS: "3" });
-			const rpc = await pi.rpc({ answer: "no" });
-			await rpc.run("go");
-			await rpc.newSession();
-			await rpc.run("go");
-			assert.deepEqual([requests(pi), rpc.questions.length], [6, 2]);
-		});
-
-		test("a script and an agent that its bash starts share a tree", async (t) => {
-			const starts = calls(bash(`"${node}" "${cli}" --offline --no-session -p look < /dev/null`));
-			const works = (request: Request, n: number): Reply =>
-				request.texts("user")[0] === "go" && n === 1 ? starts : model(request);
-			const pi = await host(t, {
-				model: (request, n) => (isOfChild(request) ? text("Remembered.") : works(request, n)),
-				before: [other],
-				settings: { packages: [root] },
-				fresh: true,
-				env: { PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_TREE_TURNS: "4", CHILD_AT: "never" },
-			});
-			const { code } = await pi.print("go");
-			assert.deepEqual([requests(pi), code], [4, 53]);
-		});
+	test(`beside an extension that ${does} a script shares a tree with an agent that its bash starts, is stopped with 53 and says why`, async (t) => {
+		const starts = calls(bash(`"${node}" "${cli}" --offline --no-session -p look < /dev/null`));
+		const works = (request: Request): Reply =>
+			request.texts("user")[0] === "go" && request.texts("assistant").length === 0 ? starts : model(request);
+		const pi = await host(t, { ...beside([other]), model: works, env: { ...ALONE, PI_TURN_LIMIT_TREE_TURNS: "4" } });
+		const { stderr, code } = await pi.print("go");
+		assert.deepEqual([requests(pi), code], [4, 53]);
+		assert.match(stderr, /^pi-turn-limit: stopped at the limit of 4 turns in this tree of agents /m);
 	});
 }
+
+describe("beside all of them", () => {
+	const options = { ...beside(Object.values(OTHERS)), env: { ...ALONE, PI_MAX_TURNS: "3" } };
+
+	test("a script in json mode that a limit stops exits with 53 and says why", async (t) => {
+		const pi = await host(t, options);
+		const { stderr, code } = await pi.json("go");
+		assert.deepEqual([requests(pi), code], [3, 53]);
+		assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns /m);
+	});
+
+	test("the person is asked over rpc, also after a new session", async (t) => {
+		const pi = await host(t, options);
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.run("go");
+		await rpc.newSession();
+		await rpc.run("go");
+		assert.deepEqual([requests(pi), rpc.questions.length], [6, 2]);
+	});
+});
 
 test("`pi -p --resume` is no subagent, though the list of sessions has made pi's theme first", async (t) => {
 	const pi = await host(t, { model: endless(), session: true, fresh: true, env: { PI_TURN_LIMIT_GRACE: "0" } });
