@@ -124,16 +124,6 @@ test("a limit of 0 admits no request", async (t) => {
 	assert.equal(code, 53);
 });
 
-test("an amount that is none is named with its place, and nothing runs without it", async (t) => {
-	const pi = await host(t, { model: [mark(), text("done")], env: cost("2,50") });
-	assert.deepEqual(await pi.print("go"), {
-		stdout: "",
-		stderr: `pi-turn-limit: ${VARIABLE}: expected dollars such as 2.50 or $2.50, or unlimited, got "2,50". Not started.\n`,
-		code: 1,
-		signal: null,
-	});
-});
-
 // With a person
 
 test("the person is asked with the amount, a yes starts the count anew, and a no stops the run", async (t) => {

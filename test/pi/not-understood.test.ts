@@ -9,55 +9,41 @@ const FILE = "turn-limit.json";
 
 const COUNT = "a whole number from 0, or unlimited";
 
+// Every kind of limit and place stands in test/sessions/process.test.ts.
 describe("a script does not start, says why in one line and exits 1, with", () => {
-	for (const [what, options, line] of [
+	for (const [what, mode, options, line] of [
 		[
 			"a flag that is no limit",
+			"print",
 			{ args: ["--turn-limit-cost", "5 USD"] },
 			'--turn-limit-cost: expected dollars such as 2.50 or $2.50, or unlimited, got "5 USD".',
 		],
-		["an empty flag", { args: ["--turn-limit="] }, `--turn-limit: expected ${COUNT}, got "".`],
-		["a variable that is no limit", { env: { PI_MAX_TURNS: "abc" } }, `PI_MAX_TURNS: expected ${COUNT}, got "abc".`],
 		[
-			"two of them",
-			{ env: { PI_MAX_TURNS: "abc", PI_TURN_LIMIT_TOOLS: "-1" } },
-			`PI_MAX_TURNS: expected ${COUNT}, got "abc". PI_TURN_LIMIT_TOOLS: expected ${COUNT}, got "-1".`,
-		],
-		[
-			"a variable close to a limit's",
-			{ env: { PI_TURN_LIMIT_COSTS: "5" } },
-			"PI_TURN_LIMIT_COSTS: unknown variable, did you mean PI_TURN_LIMIT_COST?",
-		],
-		[
-			"a value of the user's file that is no limit",
-			{ agentFiles: { [FILE]: { maxCost: "0.02 $", bell: "loud" } } },
-			'maxCost in USER_FILE: expected dollars such as 2.50 or $2.50, or unlimited, got "0.02 $".',
+			"a variable that is no limit",
+			"json",
+			{ env: { PI_MAX_TURNS: "abc" } },
+			`PI_MAX_TURNS: expected ${COUNT}, got "abc".`,
 		],
 		[
 			"a key close to a limit's",
+			"json",
 			{ agentFiles: { [FILE]: { maxCots: 5 } } },
 			'USER_FILE: unknown key: "maxCots" (did you mean maxCost?).',
 		],
 		[
 			"a project's value that is no limit",
+			"print",
 			{ files: { [`.pi/${FILE}`]: { session: { maxTurns: "few" } } } },
 			`session.maxTurns in .pi/turn-limit.json: expected ${COUNT}, got "few".`,
 		],
-		[
-			"a budget that cannot be used",
-			{ agentFiles: { [FILE]: { budget: { at: 5, account: "a", maxTurns: 5 } } } },
-			"budget.at in USER_FILE: expected an address, got a number. The budget cannot be used.",
-		],
-	] as [string, HostOptions, string][]) {
-		for (const mode of ["print", "json"] as const) {
-			test(`${what} (${mode})`, async (t) => {
-				const pi = await host(t, options);
-				const { stderr, code } = await pi[mode]("go");
-				const named = line.replace("USER_FILE", join(pi.agentDir, FILE));
-				assert.deepEqual([stderr, code], [`pi-turn-limit: ${named} Not started.\n`, 1]);
-				assert.equal(pi.model.requests.length, 0);
-			});
-		}
+	] as [string, "print" | "json", HostOptions, string][]) {
+		test(`${what} (${mode})`, async (t) => {
+			const pi = await host(t, options);
+			const { stderr, code } = await pi[mode]("go");
+			const named = line.replace("USER_FILE", join(pi.agentDir, FILE));
+			assert.deepEqual([stderr, code], [`pi-turn-limit: ${named} Not started.\n`, 1]);
+			assert.equal(pi.model.requests.length, 0);
+		});
 	}
 
 	test("one comma too many in the user's file", async (t) => {

@@ -481,16 +481,6 @@ test("a limit of tool calls that the command cannot take is refused with a messa
 	assert.equal(pi.marks().length, 2);
 });
 
-test("a limit of tool calls that the environment gets wrong is named, and nothing runs", async (t) => {
-	const pi = await host(t, { model: [three, text("finished")], env: { PI_TURN_LIMIT_TOOLS: "-1" } });
-	const { stderr } = await pi.print("go");
-	assert.equal(
-		stderr,
-		'pi-turn-limit: PI_TURN_LIMIT_TOOLS: expected a whole number from 0, or unlimited, got "-1". Not started.\n',
-	);
-	assert.equal(pi.model.requests.length, 0);
-});
-
 test("the widget shows tool calls beside the turns while they are limited", async (t) => {
 	const model = [...times(3, mark("a", "b", "c", "d")), text("finished")];
 	const { rpc } = await attended(t, "no", { model, env: tools(200) });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fs, { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { turnLimit } from "../../src/index.ts";
@@ -236,6 +237,45 @@ describe("a limit that was not understood", () => {
 			assert.deepEqual([followed.stderr, followed.exits], ["", []]);
 			await pi.session.prompt("go");
 			assert.equal(followed.stderr, `pi-turn-limit: ${what} Not started.\n`);
+			assert.deepEqual([followed.exits[0], pi.model.requests.length], [1, 0]);
+		});
+	}
+
+	const file = "turn-limit.json";
+	for (const [limit, options, line] of [
+		["an empty flag", { flags: { "turn-limit": "" } }, '--turn-limit: expected COUNT, got "".'],
+		[
+			"two variables that are no limits",
+			{ env: { PI_MAX_TURNS: "abc", PI_TURN_LIMIT_TOOLS: "-1" } },
+			'PI_MAX_TURNS: expected COUNT, got "abc". PI_TURN_LIMIT_TOOLS: expected COUNT, got "-1".',
+		],
+		[
+			"an amount with a comma",
+			{ env: { PI_TURN_LIMIT_COST: "2,50" } },
+			'PI_TURN_LIMIT_COST: expected dollars such as 2.50 or $2.50, or unlimited, got "2,50".',
+		],
+		[
+			"a variable close to a limit's",
+			{ env: { PI_TURN_LIMIT_COSTS: "5" } },
+			"PI_TURN_LIMIT_COSTS: unknown variable, did you mean PI_TURN_LIMIT_COST?",
+		],
+		[
+			"a value of the user's file that is no limit",
+			{ agentFiles: { [file]: { maxCost: "0.02 $", bell: "loud" } } },
+			'maxCost in USER_FILE: expected dollars such as 2.50 or $2.50, or unlimited, got "0.02 $".',
+		],
+		[
+			"a budget that cannot be used",
+			{ agentFiles: { [file]: { budget: { at: 5, account: "a", maxTurns: 5 } } } },
+			"budget.at in USER_FILE: expected an address, got a number. The budget cannot be used.",
+		],
+	] as [string, InsideOptions, string][]) {
+		test(`ends a script before its first request: ${limit}`, async (t) => {
+			const { pi, followed } = await script(t, [], { env: {}, ...options });
+			await pi.session.prompt("go");
+			const count = "a whole number from 0, or unlimited";
+			const named = line.replaceAll("COUNT", count).replace("USER_FILE", join(pi.folder, file));
+			assert.equal(followed.stderr, `pi-turn-limit: ${named} Not started.\n`);
 			assert.deepEqual([followed.exits[0], pi.model.requests.length], [1, 0]);
 		});
 	}
