@@ -1,4 +1,4 @@
-/** Every meter of the table on a real pi, just below and above its limit, with each place that can set it. */
+/** Every amount and every scope of the table on a real pi, just below and above its limit, with each place that can set it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { amount, amountIn } from "../../src/core/amount.ts";
@@ -21,8 +21,11 @@ const ofTurns = { requests: 3, continued: 6 };
 /** A yes grants a tenth, which one turn more than uses up. */
 const ofSession = { requests: 3, continued: 4 };
 
-/** Time has tests of its own, and so has a fleet's budget, which needs a server. */
-const SCENES: Readonly<Record<Exclude<MeterId, "time" | `budget${string}`>, Scene>> = {
+/**
+ * Time has tests of its own, and so has a fleet's budget, which needs a server. Every other pair of scope and amount is
+ * asked about and stopped at in test/spec/session.test.ts.
+ */
+const SCENES: Readonly<Partial<Record<MeterId, Scene>>> = {
 	turns: { limit: "3", ...ofTurns },
 	toolCalls: { limit: "3", requests: 4, continued: 6 },
 	cost: { limit: "$0.03", ...ofTurns },
@@ -30,20 +33,10 @@ const SCENES: Readonly<Record<Exclude<MeterId, "time" | `budget${string}`>, Scen
 	// The fourth call is refused with the reason, the fifth ends the run.
 	repeats: { limit: "3", requests: 5, continued: 6 },
 	sessionTurns: { limit: "3", ...ofSession },
-	sessionCost: { limit: "$0.03", ...ofSession },
-	sessionTokens: { limit: "1.65k", ...ofSession },
 	treeTurns: { limit: "3", ...ofSession },
-	treeCost: { limit: "$0.03", ...ofSession },
-	treeTokens: { limit: "1.65k", ...ofSession },
-	dayTurns: { limit: "3", ...ofSession },
 	dayCost: { limit: "$0.03", ...ofSession },
-	dayTokens: { limit: "1.65k", ...ofSession },
-	weekTurns: { limit: "3", ...ofSession },
-	weekCost: { limit: "$0.03", ...ofSession },
 	weekTokens: { limit: "1.65k", ...ofSession },
 	monthTurns: { limit: "3", ...ofSession },
-	monthCost: { limit: "$0.03", ...ofSession },
-	monthTokens: { limit: "1.65k", ...ofSession },
 };
 
 const ALONE = { PI_TURN_LIMIT_GRACE: "0" };
