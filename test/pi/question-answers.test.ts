@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endless, host, type Terminal } from "../harness/index.ts";
+import { bash, endless, host, type Reply, type Terminal } from "../harness/index.ts";
 import { Story } from "../history/story.ts";
 import { tableIn } from "../history/table.ts";
 import { continued, editor, interrupt, over, ready, start, stopped } from "./questions.ts";
@@ -250,4 +250,24 @@ test("Ctrl+C in the line that it is told is a no", async (t) => {
 	tui.press("ctrl+c");
 	await stopped(tui);
 	assert.equal(pi.model.requests.length, 1);
+});
+
+test("Ctrl+O shows what the tools said, PageUp scrolls where pi does, and the question waits", async (t) => {
+	const reply = (): Reply => ({ text: `first ${"line\n\n".repeat(60)}last`, calls: [bash("seq 1 60")] });
+	const { tui } = await ready(t, { rows: 40, cols: 80, reply });
+	tui.press("ctrl+o");
+	await tui.shows("Tool output: expanded");
+	if (tui.buffer.type === "alternate") {
+		tui.type("\x1b[1;5H");
+		await tui.shows(/^ first line$/m);
+		tui.type("\x1b[6~");
+		await tui.lacks(/^ first line$/m);
+		tui.type("\x1b[5~");
+		await tui.shows(/^ first line$/m);
+		tui.type("\x1b[1;5F");
+		await tui.lacks(/^ first line$/m);
+	}
+	assert.match(tui.screen(), /→ Continue/);
+	tui.press("enter");
+	await continued(tui);
 });
