@@ -18,25 +18,25 @@ type Named = readonly [typed: string, meant: Meant];
 
 const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => {
 	const key = KEY_OF[id];
-	const { word = "", env, envAlias } = SETTINGS[key];
-	const variable = [env, envAlias].find((name) => name?.startsWith(ENV_PREFIX)) ?? "";
+	const { env, envAlias, ...setting } = SETTINGS[key];
+	const word = setting.word || id;
 	// What programs and the command call it, and what follows from that.
-	const others = [id, ...(word === "" ? [] : [word.replace(" ", "."), `max${word}`])];
-	return { key, variable, names: [key, ...others] };
+	const others = [id, word.replace(" ", "."), `max${word}`];
+	return { key, variable: String(envAlias ?? env), names: [key, ...others] };
 });
 
 const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
 
 const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /^(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
 
-const KEYS_MEANT: ReadonlyMap<string, Meant> = new Map([
+const KEYS_MEANT: readonly Named[] = [
 	...LIMITS.flatMap(({ key, names }) => names.map((name): Named => [name, { name: key, isLimit: true }])),
 	...OBJECTS.map((name): Named => [name, { name, isLimit: true }]),
 	...OTHERS.map((name): Named => [name, { name, isLimit: false }]),
-]);
+];
 
 /** Without the prefix. */
-const VARIABLES_MEANT: ReadonlyMap<string, Meant> = new Map([
+const VARIABLES_MEANT: readonly Named[] = [
 	...LIMITS.flatMap(({ variable, names }) =>
 		[variable.slice(ENV_PREFIX.length), ...names.map(inCapitals)].map((name): Named => [
 			name,
@@ -53,21 +53,29 @@ const VARIABLES_MEANT: ReadonlyMap<string, Meant> = new Map([
 		const name = SETTINGS[key].env;
 		return name === undefined ? [] : [[name.slice(ENV_PREFIX.length), { name, isLimit: false }]];
 	}),
-]);
+];
 
 /** The name of the flag, and a singular. */
 const NEARLY_TURNS = ["PI_TURN_LIMIT", "PI_MAX_TURN"];
 
 /** The key that is closest. */
 export function meantKey(key: string): Meant | undefined {
-	return KEYS_MEANT.get(nearest(key, [...KEYS_MEANT.keys()]) ?? "");
+	return closest(KEYS_MEANT, key);
 }
 
 /** The variable that is closest. */
 export function meantVariable(variable: string): Meant | undefined {
 	if (NEARLY_TURNS.includes(variable)) return { name: String(SETTINGS.maxTurns.env), isLimit: true };
-	const name = nearest(variable.slice(ENV_PREFIX.length), [...VARIABLES_MEANT.keys()]);
-	return variable.startsWith(ENV_PREFIX) && name !== undefined ? VARIABLES_MEANT.get(name) : undefined;
+	if (!variable.startsWith(ENV_PREFIX)) return undefined;
+	return closest(VARIABLES_MEANT, variable.slice(ENV_PREFIX.length));
+}
+
+function closest(known: readonly Named[], name: string): Meant | undefined {
+	const near = nearest(
+		name,
+		known.map(([typed]) => typed),
+	);
+	return known.find(([typed]) => typed === near)?.[1];
 }
 
 /** `session.maxCost` as `SESSION_MAX_COST`. */

@@ -142,7 +142,7 @@ describe("a variable that is unknown", () => {
 	test("is none of those that others read, none without a value, and none without our prefix", () => {
 		const budget = { PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_ACCOUNT: "a", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
 		const env = { PI_TURN_LIMIT_ROOT: "1", ...budget, PI_TURN_LIMIT_BUDGET_COLOUR: "red" };
-		assert.deepEqual(fromEnvironment({ ...env, PI_TURN_LIMITS: "1", COST: "1" }).problems, []);
+		assert.deepEqual(fromEnvironment({ ...env, PI_TURN_LIMITS: "1", COST: "1", MY_TURN_LIMIT_COST: "1" }).problems, []);
 		for (const value of ["", "  "]) assert.deepEqual(problemsOf("PI_TURN_LIMIT_COSTS", value), []);
 		assert.deepEqual(fromEnvironment({ PI_TURN_LIMIT_COSTS: undefined }).problems, []);
 		const names = KEYS.flatMap((key) => SETTINGS[key].env ?? []);
