@@ -143,13 +143,13 @@ for (const hasty of [hastyJournal, hastyNote]) {
 for (const place of ["before", "after"] as const) {
 	describe(`an extension, loaded ${place} ours, that begins a run and reloads pi when a session ends`, () => {
 		test("gets no request past the limit", async (t) => {
-			const pi = await ending(t, { after: [], [place]: [reloadingJournal] });
+			const pi = await ending(t, { after: [], [place]: [reloadingJournal], fresh: true });
 			const { stderr, code } = await pi.print("/keep", "go");
 			assert.deepEqual([pi.model.requests.length, stderr.match(/pi-turn-limit:/g)?.length, code], [3, 1, 53]);
 		});
 
 		test("leaves the next session to the person", async (t) => {
-			const pi = await ending(t, { after: [], [place]: [reloadingJournal] });
+			const pi = await ending(t, { after: [], [place]: [reloadingJournal], fresh: true });
 			const rpc = await pi.rpc({ answer: "no" });
 			await rpc.prompt("/keep");
 			await rpc.run("go");
