@@ -69,7 +69,9 @@ const pi = version("@earendil-works/pi-coding-agent");
 const oldest = /needs pi ([\d.]+) or newer/.exec(read("src/hosts/pi/events/guarding-copy.ts"))?.[1];
 const node = /"node": ">=([\d.]+)"/.exec(read("package.json"))?.[1];
 const nodeOfPi = /"node": ">=([\d.]+)\.0"/.exec(read("node_modules/@earendil-works/pi-coding-agent/package.json"))?.[1];
-const hosts = [...read("scripts/test-hosts.ts").matchAll(/"([\d.]+)": \{ pi: "\1", tests: (?:\[\.\.\.)?ofHost/g)].map(([, it]) => it);
+const hosts = [...read("scripts/test-hosts.ts").matchAll(/"([\d.]+)": \{ pi: "\1", tests: (?:\[\.\.\.)?ofHost/g)].map(
+	([, it]) => it,
+);
 const newerNode = /node: (\d+), tests/.exec(read("scripts/test-hosts.ts"))?.[1];
 
 const FIGURES: Readonly<Record<string, readonly string[]>> = {
