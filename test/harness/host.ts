@@ -81,6 +81,7 @@ export class Host {
 			TMPDIR: tmpdir(),
 			LANG: "C.UTF-8",
 			TERM: "xterm-256color",
+			TZ: process.env["TZ"] as string,
 			PI_CODING_AGENT_DIR: this.agentDir,
 			PI_OFFLINE: "1",
 			// Scripted models repeat themselves.

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import "./noon.ts";
 import { deadline, defer, Watch, within, type Scope } from "./wait.ts";
 
 /** The package under test. */
