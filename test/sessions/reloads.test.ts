@@ -405,6 +405,15 @@ describe("an instance of another version", () => {
 		assert.deepEqual([pi.model.requests.length, pi.errors], [1, []]);
 	});
 
+	test("that was idle leaves what was granted for the next prompt", async (t) => {
+		const promised = Object.fromEntries(ids.map((id) => [id, id === "turns" ? 2 : 0]));
+		const { manager } = leftBehind(t, { ...afterTurns(3), phase: { name: "idle", prompted: false, promised } });
+		const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" };
+		const pi = await inside(t, { model: endless(noop), env, sessionManager: manager });
+		await pi.run("go");
+		assert.deepEqual([pi.model.requests.length, pi.errors], [3 + 2, []]);
+	});
+
 	test("that says nothing we understand leaves a session that counts from its start", async (t) => {
 		const { manager, ended } = leftBehind(t, { phase: { name: "hovering" } });
 		const env = { PI_MAX_TURNS: "3", PI_TURN_LIMIT_GRACE: "0" };
