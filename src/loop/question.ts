@@ -34,8 +34,6 @@ export interface Question {
 	/** What happens without an answer, before a time: `Stops by itself in 30s`. */
 	readonly expires?: string;
 	readonly meter: MeterId;
-	/** What a yes buys, as the core counts it; nothing where it goes on without the ledger. */
-	readonly grants: number | undefined;
 	/** The yes for an amount that the person types, such as `50`, `+50` or `$2.50`; undefined if the text is none. Absent where none can be chosen. */
 	readonly size?: (typed: string) => Sized | undefined;
 }
@@ -58,7 +56,7 @@ export function questionAbout(
 	// The core gives a final pass only to a run that has something to answer from, and none past a closed gate.
 	const canAnswer = run.spent.turns > 0 && unreachable === undefined;
 	const end: RunEnd = !canAnswer ? "stops" : POLICIES[asked.meters[id].limit.policy].answers ? "answers" : "asks";
-	const { no, stops, escape, escapeShort, expires } = ENDS[end];
+	const { no, stops, escape, escapeShort } = ENDS[end];
 	const canSize = grants !== undefined && id !== "repeats";
 	return {
 		title,
@@ -68,9 +66,8 @@ export function questionAbout(
 		choices: choicesAt(end, more),
 		escape,
 		escapeShort,
-		expires,
+		expires: "Stops by itself in",
 		meter: id,
-		grants,
 		...(canSize ? { size: (typed) => sized(typed, id, (by) => labelOfYes(moreText(asked, id, by))) } : {}),
 	};
 }
@@ -81,21 +78,18 @@ const ENDS: Readonly<Record<RunEnd, Words>> = {
 		stops: "Stop ends the run here.",
 		escape: "Escape stops.",
 		escapeShort: "Esc stops.",
-		expires: "Stops by itself in",
 	},
 	asks: {
 		no: "the run ends here",
 		stops: "Stop ends the run here; Wrap up now gets an answer first.",
 		escape: "Escape stops.",
 		escapeShort: "Esc stops.",
-		expires: "Stops by itself in",
 	},
 	answers: {
 		no: "one last answer, without tools",
 		stops: "Stop with an answer: from what it has, without tools. Stop now ends the run.",
 		escape: "Escape stops with an answer.",
 		escapeShort: "Esc answers.",
-		expires: "Stops by itself in",
 	},
 };
 
@@ -104,14 +98,14 @@ interface Words {
 	readonly stops: string;
 	readonly escape: string;
 	readonly escapeShort: string;
-	readonly expires: string;
 }
 
 interface About {
 	readonly title: string;
 	readonly used: string;
+	/** What a yes buys, as the core counts it; undefined where the run would go on without the ledger. */
 	readonly grants: number | undefined;
-	/** What a yes buys, in words. */
+	/** The same in words. */
 	readonly more: string;
 	readonly notes: readonly string[];
 }

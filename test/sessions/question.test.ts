@@ -57,7 +57,6 @@ describe("the question", () => {
 			escapeShort: "Esc stops.",
 			expires: "Stops by itself in",
 			meter: "turns",
-			grants: 2,
 		});
 	});
 
@@ -280,7 +279,6 @@ describe("an answer", () => {
 			choices: [],
 			escape: "",
 			meter: "turns",
-			grants: 1,
 		},
 	};
 
