@@ -49,8 +49,7 @@ export class SharedLimits {
 			mkdirSync(dirname(at), { recursive: true });
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
-		if (budget === undefined) return (this.#reservation ??= new Reservations(at, openHome, tree, undefined, isMember));
-		const open = await withFleet(openHome, budget, this.#fleetHolds);
+		const open = budget === undefined ? openHome : await withFleet(openHome, budget, this.#fleetHolds);
 		const fleetId = (id: string): string => this.#fleetHolds.get(id)?.id ?? id;
 		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, fleetId));
 	}
