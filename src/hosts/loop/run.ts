@@ -73,7 +73,7 @@ export interface PlaceInTree {
 }
 
 /** The parts of a run that come from its limit. */
-export interface RunSetup {
+interface RunSetup {
 	readonly id: string;
 	readonly place: PlaceInTree;
 	/** The place in the tree of an agent that has ended, if the run belongs there: only the ledger knows. Only where nobody is asked. */
@@ -121,7 +121,7 @@ export class DrivenRun implements LoopRun {
 	#failure: string | undefined;
 	#settling: Promise<Outcome> | undefined;
 	#outcome: Outcome | undefined;
-	reason: string | undefined;
+	#reason: string | undefined;
 
 	constructor(setup: RunSetup) {
 		const { place, policies, saved, signal } = setup;
@@ -319,6 +319,10 @@ export class DrivenRun implements LoopRun {
 		return snapshot(this.#state);
 	}
 
+	get reason(): string | undefined {
+		return this.#reason;
+	}
+
 	save(): string {
 		const { id } = this.#setup;
 		const tree = this.environment()[TREE_VARIABLE] ?? "";
@@ -367,7 +371,7 @@ export class DrivenRun implements LoopRun {
 			committed: () => {},
 			debtLeft: (debt) => this.#report(debtText(debt)),
 			ended: (outcome) => {
-				this.reason = line(outcome, (id) => this.#place.settings[KEY_OF[id]].source);
+				this.#reason = line(outcome, (id) => this.#place.settings[KEY_OF[id]].source);
 				this.#outcome = publish(outcome);
 				heard(onOutcome, this.#outcome).catch((error: unknown) => this.#report(`onOutcome(): ${String(error)}`));
 			},

@@ -9,7 +9,7 @@ import type { Reports } from "./report.ts";
 import { limitNote, partialNote } from "./sentences.ts";
 
 /** The surroundings of a session's replies. */
-export interface ReplyParts {
+interface ReplyParts {
 	readonly driver: { readonly state: State };
 	readonly reports: Reports;
 	readonly role: Pick<Role, "isMember">;

@@ -36,7 +36,7 @@ export interface Report {
 }
 
 /** The surroundings of a session's reports. */
-export interface ReportParts {
+interface ReportParts {
 	readonly pi: Pick<Pi, "events" | "appendEntry">;
 	readonly role: Role;
 	readonly settings: Pick<SessionSettings, "sourceOf">;
@@ -140,7 +140,7 @@ export class Reports {
 		const { shownLine, isAnswerShown = false } = this.#facts;
 		const isRefused = phase.name === "idle" && (phase.refusedSinceStop ?? 0) > 0;
 		// Runs that are refused after the stop get no line, because the line about the stop holds for them too.
-		// The line that was shown, because a new one would have a later time.
+		// The line as it was shown, because a new one would name a later time.
 		if (!isRefused) this.#note({ lastLine: shownLine ?? this.lineAbout(outcome), lastOutcome: outcome });
 		const made: Report = {
 			outcome,
