@@ -48,7 +48,12 @@ async function load(address: Address): Promise<Connect> {
 }
 
 async function linkTo(
-	...[host, address, client, ms, late, closing]: [Endpoint, Address, Connect, number, Error, AbortSignal]
+	host: Endpoint,
+	address: Address,
+	client: Connect,
+	ms: number,
+	late: Error,
+	closing: AbortSignal,
 ): Promise<ServerConnection> {
 	closing.throwIfAborted();
 	const socket = connect({ host: host.name, port: host.port });
@@ -136,7 +141,7 @@ class OneSocket implements ServerConnection {
 	}
 }
 
-/** One text, because the client asks the server about parameters first: twice the way. Base64 needs no quoting. */
+/** One text, because for parameters the client makes a second round trip to the server. Base64 needs no quoting. */
 function toQuery(operation: string, request: unknown): string {
 	const text = Buffer.from(JSON.stringify(request)).toString("base64");
 	return `SELECT pi_turn_limit.ledger_${operation}(convert_from(decode('${text}', 'base64'), 'UTF8')::jsonb) AS answer`;

@@ -93,7 +93,7 @@ function of<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
 export function notUnderstood(address: Address): LedgerError {
 	return new LedgerError(
 		"unsuited",
-		`${shownAs(address)} sent an answer that pi-turn-limit does not understand. ${again(address)}`,
+		`${shownAs(address)} sent an answer that pi-turn-limit does not understand. ${howToSetUp(address)}`,
 	);
 }
 
@@ -106,7 +106,7 @@ export function checkVersion(version: unknown, address: Address): void {
 	if (version === VERSION) return;
 	if (typeof version !== "number") throw notUnderstood(address);
 	const found = `has version ${version} of the set-up, expected ${VERSION}`;
-	const mend = version < VERSION ? again(address) : "Update pi-turn-limit on this machine.";
+	const mend = version < VERSION ? howToSetUp(address) : "Update pi-turn-limit on this machine.";
 	throw new LedgerError("unsuited", `${shownAs(address)} ${found}. ${mend}`);
 }
 
@@ -121,10 +121,10 @@ export function clientMissing(address: Address): LedgerError {
 }
 
 function notSetUp(address: Address): string {
-	return `${shownAs(address)} is not set up. ${again(address)}`;
+	return `${shownAs(address)} is not set up. ${howToSetUp(address)}`;
 }
 
-function again(address: Address): string {
+function howToSetUp(address: Address): string {
 	return `Run: ${command(address)}`;
 }
 
