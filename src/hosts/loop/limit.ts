@@ -85,7 +85,9 @@ export function limitFor(
 	options: Omit<LoopOptions, "price"> & { readonly price?: PriceFunction },
 ): LoopLimit {
 	const { values, policies } = readOptions({ ...OPTIONS, name }, options);
-	const { parent, grace, wrapUpMessage, ask } = options;
+	const { parent, ask } = options;
+	const grace = typeof options.grace === "function" ? options.grace : undefined;
+	const wrapUpMessage = typeof options.wrapUpMessage === "function" ? options.wrapUpMessage : undefined;
 	const found = options.budget === undefined ? undefined : readOption(options.budget);
 	const budget = found?.kind === "budget" ? found.budget : undefined;
 	const places = [{ values, name: () => "option", strength: "start" }] as const;
@@ -123,8 +125,8 @@ export function limitFor(
 				latePlace: mayBeLate
 					? async () => ((await inherits(announced, true)) ? placeIn(announced.tree, true) : undefined)
 					: undefined,
-				grace: typeof grace === "function" ? grace : undefined,
-				wrapUpMessage: typeof wrapUpMessage === "function" ? wrapUpMessage : undefined,
+				grace,
+				wrapUpMessage,
 				ask,
 				onOutcome: options.onOutcome,
 				onProblem: options.onProblem,
@@ -135,7 +137,7 @@ export function limitFor(
 		snapshot: () => {
 			if (last) return last.snapshot();
 			const state = initialState(settingsIn(undefined, false), policies, false);
-			return snapshot(typeof grace === "function" ? { ...state, grace: readGrace(grace).value } : state);
+			return snapshot(grace ? { ...state, grace: readGrace(grace).value } : state);
 		},
 		environment: () => last?.environment() ?? { [TREE_VARIABLE]: announcement(0, undefined) },
 	};
