@@ -3,13 +3,13 @@ import { randomUUID } from "node:crypto";
 import { LedgerError } from "./faults.ts";
 import type { Account, Amounts, Ledger, Reading, Reservation } from "./port.ts";
 
-/** `closing`: nobody waits for it any more. */
+/** `closing` aborts when nobody waits for the ledger any more. */
 type Open = (closing: AbortSignal) => Promise<Ledger>;
 
 /** A hold as the fleet's ledger knows it. */
 interface FleetHold {
 	readonly id: string;
-	/** The machine's ledger has granted none, so this one has to be released, which may not have worked yet. */
+	/** The machine's ledger refused its half, so this one has to be released; that may have failed so far. */
 	readonly isRefused: boolean;
 }
 

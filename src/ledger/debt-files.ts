@@ -70,7 +70,7 @@ export class DebtFiles {
 			writeFileSync(draft, JSON.stringify({ version: 1, ...debt }), { mode: 0o600, flush: true });
 			renameSync(draft, file);
 		} catch (error) {
-			// A full disk takes the name of a file and nothing else.
+			// On a full disk a file can be made, but not written.
 			rmSync(draft, { force: true });
 			throw error;
 		}

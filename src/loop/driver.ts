@@ -111,7 +111,7 @@ export class Driver<C> {
 
 	// Runs
 
-	/** Before the first request of a run. */
+	/** To be called before the first request of a run: its clock runs, and a prompt begins a tree. */
 	beginRun(): void {
 		if (this.#state.phase.name === "idle" && this.#state.phase.prompted) {
 			this.#shared.beginTree();
@@ -120,7 +120,7 @@ export class Driver<C> {
 		this.#clock.run();
 	}
 
-	/** Begins a run before a turn is admitted, so that it has an outcome in any case. Does nothing in a run. */
+	/** Puts the breaker in a run without requesting a turn, so that the run has an outcome. Does nothing in a run. */
 	startRun(): void {
 		this.#state = start(this.#state);
 	}

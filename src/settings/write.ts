@@ -18,7 +18,7 @@ export function writeSettings(path: string, values: Values): void {
 		writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, { mode: before?.mode });
 		renameSync(draft, target);
 	} catch (error) {
-		// A full disk takes the name of a file and nothing else.
+		// On a full disk a file can be made, but not written.
 		rmSync(draft, { force: true });
 		throw error;
 	}

@@ -107,7 +107,7 @@ export class Guard {
 		};
 	}
 
-	/** A stream does not say that a hook of the user's threw. */
+	/** Calls a hook of the user's. The run fails with it, because a stream does not say that it threw. */
 	async #failing<T>(hook: () => Promise<T>): Promise<T> {
 		try {
 			return await hook();
@@ -117,7 +117,7 @@ export class Guard {
 		}
 	}
 
-	/** The SDK ended before it came to a step. */
+	/** The SDK has made no step. */
 	get isIdle(): boolean {
 		return !this.#hasStepped;
 	}
@@ -127,7 +127,7 @@ export class Guard {
 		return async (options) => {
 			const status = await statusOf(toolApproval, options);
 			const { toolName: tool, toolCallId, input, providerExecuted } = options.toolCall;
-			// It does not run here; or not now; or the approval is being checked again of a call that was approved, and will.
+			// It does not run here, or not yet. Before the first step the SDK asks again about approved calls, and those run now.
 			if (
 				providerExecuted === true ||
 				status.type === "denied" ||
@@ -139,7 +139,7 @@ export class Guard {
 		};
 	}
 
-	/** Never throws: the SDK would not tell anybody. */
+	/** Never throws, because the SDK would swallow the error. */
 	async endStep(step: SdkStep): Promise<void> {
 		try {
 			await this.run.charge({ tokens: freshTokens(step) }, step);
@@ -153,7 +153,7 @@ export class Guard {
 		}
 	}
 
-	/** A step failed, and the SDK does not repeat it. An abort of the caller's is none of that. */
+	/** A step failed, and the SDK does not repeat it. The caller's abort is no failure. */
 	stepFailed(error: unknown): void {
 		if (!this.run.signal.aborted) this.run.fail(error);
 	}

@@ -71,9 +71,9 @@ export class Effects implements Host<Context> {
 		this.#parts.turn.demandAnother();
 	}
 
-	abort(dead: Context): void {
+	abort(given: Context): void {
 		// A reload, or the program, may have ended the session since.
-		const ctx = orDisposed(dead);
+		const ctx = orDisposed(given);
 		if (ctx.hasPendingMessages()) this.#parts.reports.messagesWaited();
 		ctx.abort();
 	}

@@ -48,16 +48,16 @@ export class Session {
 		const turnEvents = new TurnEvents(outbox, handover, options.grace !== undefined);
 		const reports = new Reports({ pi, role, settings, notices, onReport: options.onReport });
 		const parts = { pi, rank, options, duty, role, handover, settings, shared, announcement, notices, odds };
-		const ofRuns = { ...parts, turn, prompts, outbox, turnEvents, reports };
+		const runParts = { ...parts, turn, prompts, outbox, turnEvents, reports };
 		const state = initialState(settings.current, policies, false);
-		const driver = (this.#driver = new Driver(new Effects(ofRuns), state, shared, options.clock));
+		const driver = (this.#driver = new Driver(new Effects(runParts), state, shared, options.clock));
 		const limits = new LimitsInForce(settings, driver, notices, policies);
 		const replies = new Replies({ driver, reports, role, isNoteWanted: settings.reader("partialNote") });
-		const reload = new Reload({ ...ofRuns, driver });
+		const reload = new Reload({ ...runParts, driver });
 		const command = { driver, settings, limits, notices, odds, reports, role, file, print };
 		const guard = (this.#guard = new GuardingCopy({ ...parts, driver, limits, reload, command, cannotGuard }));
-		const handlers = handlersOf({ ...ofRuns, driver, limits, replies, reload });
-		new Subscription({ ...ofRuns, driver, guard }, handlers);
+		const handlers = handlersOf({ ...runParts, driver, limits, replies, reload });
+		new Subscription({ ...runParts, driver, guard }, handlers);
 	}
 
 	/** The breaker's state. */

@@ -7,7 +7,7 @@ export interface Endpoint {
 	readonly port: number;
 }
 
-/** As in PostgreSQL's own clients; only the two last ones know whom they talk to. */
+/** As in PostgreSQL's own clients; only the last two check whom they talk to. */
 const TLS_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 
 export interface Address {

@@ -55,7 +55,7 @@ function builtin(module: string, name: string): Opener | undefined {
 	return runtime.getBuiltinModule?.(module)?.[name] as Opener | undefined;
 }
 
-/** Node 22 warns that SQLite is experimental when it is first loaded; that is no news for somebody's own program. */
+/** Node 22 warns that SQLite is experimental when it is first loaded; that does not concern a program that embeds us. */
 function quiet<T>(load: () => T): T {
 	// eslint-disable-next-line @typescript-eslint/unbound-method -- it is put back, not called
 	const { emitWarning } = process;

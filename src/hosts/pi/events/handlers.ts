@@ -43,7 +43,7 @@ import type { TurnEvents } from "./turn-events.ts";
 const REFUSALS_TO_GIVE_UP = 3;
 
 /** The parts of a session that events of pi reach. */
-export interface HandlerParts {
+interface HandlerParts {
 	readonly pi: Parameters<typeof tryRegisterRenderers>[0] & Pick<Pi, "appendEntry">;
 	readonly driver: Driver<Context>;
 	readonly role: SessionRole;
@@ -212,8 +212,8 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			return isClosed(driver.state) ? { action: "stop" } : undefined;
 		},
 
-		async agent_settled(_event, settled) {
-			const ctx = orDisposed(settled);
+		async agent_settled(_event, given) {
+			const ctx = orDisposed(given);
 			await driver.settle(ctx, ctx === DISPOSED || !turn.isOver);
 			if (driver.state.phase.name === "idle" && driver.state.phase.refusedSinceStop !== undefined)
 				prompts.forgetSlashCommand();

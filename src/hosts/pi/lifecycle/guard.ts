@@ -46,7 +46,7 @@ const guards = shared.guards as WeakMap<object, SessionGuard>;
 const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
 const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";
 
-/** Why another copy keeps the session, else undefined: `guard` has it then. A program outranks us silently. */
+/** Gives the session to `guard`, or the reason why another copy keeps it. The reason is empty where a program outranks us, because nobody need know. */
 export function claim(session: object, guard: SessionGuard): string | undefined {
 	const present = guards.get(session);
 	if (present !== undefined && present !== guard) {

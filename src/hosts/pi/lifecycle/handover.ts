@@ -84,14 +84,14 @@ export class Handover<H extends object> {
 		return await (await this.#successor)?.receive(name, event);
 	}
 
-	/** The session has ended. Pi tells the next instance only if it is there by then; nobody waits for it. */
-	tellEnd(): void {
-		void this.forward("session_shutdown", { type: "session_shutdown", reason: "quit" });
-	}
-
 	/** The same for an event of the core. */
 	async step(event: Event): Promise<void> {
 		await (await this.#successor)?.step(event);
+	}
+
+	/** The session has ended. Pi tells the next instance only if it is there by then; nobody waits for it. */
+	tellEnd(): void {
+		void this.forward("session_shutdown", { type: "session_shutdown", reason: "quit" });
 	}
 
 	/** Takes what the last instance has left of this session. */

@@ -28,7 +28,7 @@ export function widget(state: State): readonly Part[] {
 	return phase.name === "finishing" ? [...parts, { text: "final answer", level: "normal" }] : parts;
 }
 
-/** Limited, and spent enough of to be worth a look. */
+/** Limited, and enough of it spent to be worth a look. */
 function isShown(id: MeterId, meter: Meter): boolean {
 	return isLimited(meter) && meter.used >= (kindOf(id).widgetFrom ?? 0);
 }
