@@ -159,6 +159,16 @@ describe("a price", () => {
 		await told.charge({ tokens: 10, cost: 0 });
 		assert.equal(problems.length, 1);
 	});
+
+	for (const cost of [Number.NaN, "$0.50", null, {}]) {
+		const odd = { tokens: 10, cost: cost as number };
+		test(`is asked for a cost of ${JSON.stringify(cost)}, or it is missed`, async () => {
+			assert.equal(await costOf({ price: () => 0.5 }, odd), 0.5);
+			const problems: string[] = [];
+			await costOf({ cost: 1, onProblem: (problem) => problems.push(problem) }, odd);
+			assert.equal(problems.length, 1);
+		});
+	}
 });
 
 describe("a run", () => {
