@@ -549,6 +549,24 @@ describe("the session's limits", () => {
 		assert.equal(brief(await run.settle()), "interrupted 0");
 	});
 
+	test("wait ten minutes for a run that was dropped in the middle of its turn, which then counts", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+		const limit = loopLimit({ sessionTurns: 1 });
+		await limit.start().turn();
+		const run = limit.start();
+		let answer: unknown;
+		const waiting = run.turn().then((notes) => (answer = notes ?? "no"));
+		await new Promise(setImmediate);
+		t.mock.timers.tick(600_000 - 1);
+		await new Promise(setImmediate);
+		assert.equal(answer, undefined);
+		t.mock.timers.tick(1);
+		await new Promise(setImmediate);
+		assert.equal(answer, "no");
+		await waiting;
+		assert.equal(brief(await run.settle()), "exhausted sessionTurns 0");
+	});
+
 	test("are raised by a yes, for every run", async () => {
 		let asked = 0;
 		const limit = loopLimit({ sessionTurns: 10, ask: () => ++asked === 1 });
