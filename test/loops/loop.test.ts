@@ -405,6 +405,29 @@ describe("a question", () => {
 		});
 	}
 
+	for (const [given, got] of [
+		["tell", '"tell"'],
+		[{ answer: "maybe" }, '{"answer":"maybe"}'],
+		[null, "null"],
+	] as const)
+		test(`that is answered with ${got} was not answered, and the program hears what is allowed`, async () => {
+			const problems: string[] = [];
+			const onProblem = (problem: string): unknown => problems.push(problem);
+			const run = loopLimit({ turns: 1, ask: () => given as never, onProblem }).start();
+			await work(run);
+			const expected = "true, false, or one of yes, wrap_up, stop, no, none";
+			assert.deepEqual(problems, [`ask(): expected ${expected}, got ${got}. It counts as no answer.`]);
+			const outcome = await run.settle();
+			assert.ok(outcome.kind === "declined" && !outcome.answered);
+		});
+
+	test("that the program leaves without an answer is not answered, and no problem", async () => {
+		const problems: string[] = [];
+		const ask = () => undefined as never;
+		await work(loopLimit({ turns: 1, ask, onProblem: (problem) => problems.push(problem) }).start());
+		assert.deepEqual(problems, []);
+	});
+
 	test("that nobody answers in time is not answered, and its signal aborts", async () => {
 		let signal: AbortSignal | undefined;
 		const ask = (...[, given]: [unknown, AbortSignal]): Promise<boolean> => {
