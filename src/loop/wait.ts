@@ -1,9 +1,13 @@
-/** Waits, unless one of the signals aborts first. */
-export async function pause(seconds: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+/** Waits, unless one of the signals aborts first, or `sooner` comes. */
+export async function pause(
+	seconds: number,
+	signals: readonly (AbortSignal | undefined)[],
+	...sooner: Promise<void>[]
+): Promise<void> {
 	if (seconds === 0) return;
 	let timer: NodeJS.Timeout | undefined;
 	const over = new Promise((resolve) => (timer = setTimeout(resolve, seconds * 1000)));
-	await unlessAborted(over, signals);
+	await unlessAborted(Promise.race([over, ...sooner]), signals);
 	clearTimeout(timer);
 }
 

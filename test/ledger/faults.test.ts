@@ -552,10 +552,12 @@ suite("SQLite as the runtime has it", () => {
 	test("is said to be missing where there is none, and Node warns as before", async (t) => {
 		const warns = t.mock.method(process, "emitWarning", () => {});
 		t.mock.method(process, "getBuiltinModule", () => undefined);
-		await assert.rejects(sandbox(t).open(), {
+		const box = sandbox(t);
+		await assert.rejects(box.open(), {
 			...{ name: "LedgerError", kind: "unsuited" },
 			message: "The ledger needs SQLite: Node 22.13 or newer, or Bun.",
 		});
+		assert.deepEqual(readdirSync(box.agentDir), [], "an empty ledger would be a damaged one to others");
 		process.emitWarning("one of the program");
 		assert.equal(warns.mock.callCount(), 1);
 	});

@@ -453,6 +453,18 @@ describe("a stream", () => {
 		assert.deepEqual(outcomes, ["completed 2"]);
 	});
 
+	test("that the SDK's own timeout cuts off has failed, as without a stream", async () => {
+		const { limit, settings, outcomes } = stage({}, endless);
+		const execute = async (_input: unknown, { abortSignal }: { abortSignal?: AbortSignal }): Promise<string> => {
+			if (abortSignal?.aborted === false) await once(abortSignal, "abort");
+			throw new Error("cut off");
+		};
+		const call = { ...settings, tools: { noop: tool({ inputSchema: input, execute }) }, timeout: { stepMs: 50 } };
+		await assert.rejects(limit.generateText(call), { name: "TimeoutError" });
+		const { kind } = await limit.outcomeOf(limit.streamText(call));
+		assert.deepEqual([kind, outcomes.map((it) => it.split(" ")[0])], ["failed", ["failed", "failed"]]);
+	});
+
 	test("calls their onEnd and onAbort", async () => {
 		const heard: string[] = [];
 		const callbacks = { onEnd: () => void heard.push("end"), onAbort: () => void heard.push("abort") };

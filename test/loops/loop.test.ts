@@ -159,6 +159,16 @@ describe("a price", () => {
 		await told.charge({ tokens: 10, cost: 0 });
 		assert.equal(problems.length, 1);
 	});
+
+	for (const cost of [Number.NaN, "$0.50", null, {}]) {
+		const odd = { tokens: 10, cost: cost as number };
+		test(`is asked for a cost of ${JSON.stringify(cost)}, or it is missed`, async () => {
+			assert.equal(await costOf({ price: () => 0.5 }, odd), 0.5);
+			const problems: string[] = [];
+			await costOf({ cost: 1, onProblem: (problem) => problems.push(problem) }, odd);
+			assert.equal(problems.length, 1);
+		});
+	}
 });
 
 describe("a run", () => {
@@ -395,6 +405,29 @@ describe("a question", () => {
 		});
 	}
 
+	for (const [given, got] of [
+		["tell", '"tell"'],
+		[{ answer: "maybe" }, '{"answer":"maybe"}'],
+		[null, "null"],
+	] as const)
+		test(`that is answered with ${got} was not answered, and the program hears what is allowed`, async () => {
+			const problems: string[] = [];
+			const onProblem = (problem: string): unknown => problems.push(problem);
+			const run = loopLimit({ turns: 1, ask: () => given as never, onProblem }).start();
+			await work(run);
+			const expected = "true, false, or one of yes, wrap_up, stop, no, none";
+			assert.deepEqual(problems, [`ask(): expected ${expected}, got ${got}. It counts as no answer.`]);
+			const outcome = await run.settle();
+			assert.ok(outcome.kind === "declined" && !outcome.answered);
+		});
+
+	test("that the program leaves without an answer is not answered, and no problem", async () => {
+		const problems: string[] = [];
+		const ask = () => undefined as never;
+		await work(loopLimit({ turns: 1, ask, onProblem: (problem) => problems.push(problem) }).start());
+		assert.deepEqual(problems, []);
+	});
+
 	test("that nobody answers in time is not answered, and its signal aborts", async () => {
 		let signal: AbortSignal | undefined;
 		const ask = (...[, given]: [unknown, AbortSignal]): Promise<boolean> => {
@@ -537,6 +570,24 @@ describe("the session's limits", () => {
 		abort.abort();
 		assert.equal(await waiting, undefined);
 		assert.equal(brief(await run.settle()), "interrupted 0");
+	});
+
+	test("wait ten minutes for a run that was dropped in the middle of its turn, which then counts", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+		const limit = loopLimit({ sessionTurns: 1 });
+		await limit.start().turn();
+		const run = limit.start();
+		let answer: unknown;
+		const waiting = run.turn().then((notes) => (answer = notes ?? "no"));
+		await new Promise(setImmediate);
+		t.mock.timers.tick(600_000 - 1);
+		await new Promise(setImmediate);
+		assert.equal(answer, undefined);
+		t.mock.timers.tick(1);
+		await new Promise(setImmediate);
+		assert.equal(answer, "no");
+		await waiting;
+		assert.equal(brief(await run.settle()), "exhausted sessionTurns 0");
 	});
 
 	test("are raised by a yes, for every run", async () => {

@@ -126,14 +126,19 @@ test("continue() is a run; one that the agent refuses is none", async () => {
 	assert.deepEqual(outcomes, ["exhausted 1", "exhausted 1"]);
 });
 
-test("a listener that throws does not take the outcome away", async () => {
-	const { agent, outcomes } = stage({ turns: 2 }, endless);
-	agent.subscribe((event) => {
-		if (event.type === "turn_end") throw new Error("bad listener");
+for (const [what, events, expected] of [
+	["once", ["turn_end"], "failed 2"],
+	["at every event", [], "failed 0"],
+	["at the end", ["agent_end"], "exhausted 2"],
+] as const)
+	test(`a listener that throws ${what} does not take the outcome away`, async () => {
+		const { agent, outcomes } = stage({ turns: 2 }, endless);
+		agent.subscribe(({ type }) => {
+			if (events.length === 0 || events.some((event) => event === type)) throw new Error("bad listener");
+		});
+		await assert.rejects(agent.prompt("go"), /bad listener/);
+		assert.deepEqual(outcomes, [expected]);
 	});
-	await assert.rejects(agent.prompt("go"));
-	assert.equal(outcomes.length, 1);
-});
 
 test("a limit that refuses the first turn is named by the agent's error", async () => {
 	const { agent, model } = stage({ turns: 0 }, endless);

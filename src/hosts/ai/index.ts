@@ -118,13 +118,11 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 	}
 
 	/** `onEnd` is not called for every end; the watch on the result sees the others. */
-	function ends({ run, signal }: Guarded, given: Callbacks): object {
+	function ends({ guard, run, signal }: Guarded, given: Callbacks): object {
 		return {
 			onEnd: both(given.onEnd ?? given.onFinish, () => run.settle()),
-			onAbort: both(given.onAbort, () => {
-				if (signal?.aborted) run.interrupt();
-				return run.settle();
-			}),
+			// Also for the SDK's own timeout.
+			onAbort: both(given.onAbort, ({ reason }: { reason?: unknown }) => guard.failed(reason, signal)),
 		};
 	}
 

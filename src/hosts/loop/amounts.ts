@@ -26,6 +26,11 @@ export function isCostLimited(meters: Snapshot): boolean {
 	return METER_IDS.some((id) => kindOf(id).of === "cost" && meters[id].limit !== "unlimited");
 }
 
+/** True for a number, also as text. */
+export function isKnown(amount: unknown): boolean {
+	return !Number.isNaN(Number(amount ?? NaN));
+}
+
 /** In whole units of the core; undefined if nothing was spent. */
 export function chargeOf({ tokens, cost }: Spending): Charged | undefined {
 	const amounts = { tokens: whole(tokens, 1), cost: whole(cost, 1_000_000) };

@@ -10,7 +10,7 @@ import { hasFailed } from "../../core/turn.ts";
 import type { Resolved } from "../../settings/resolve.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import { readGrace, readMessage, type Supplied } from "../../settings/supplied.ts";
-import { chargeOf, isCostLimited, priced, type PriceFunction, type Spending } from "./amounts.ts";
+import { chargeOf, isCostLimited, isKnown, priced, type PriceFunction, type Spending } from "./amounts.ts";
 import { type Ask, askProgram } from "./asking.ts";
 import type { Clock } from "../../loop/clock.ts";
 import { type Charged, Driver } from "../../loop/driver.ts";
@@ -224,7 +224,7 @@ export class DrivenRun implements LoopRun {
 	async charge(spent: Spending, of: unknown = spent): Promise<void> {
 		expect(isObject(spent), "charge(): expected { tokens, cost }", spent);
 		const { price } = this.#setup;
-		if (spent.cost !== undefined) return await this.#tell(chargeOf(spent));
+		if (isKnown(spent.cost)) return await this.#tell(chargeOf(spent));
 		if (price === undefined) this.#missCost();
 		const cost = price && (await priced(price, of).catch((error: unknown) => this.breakOff(error)));
 		await this.#tell(chargeOf({ ...spent, cost: cost ?? 0 }));

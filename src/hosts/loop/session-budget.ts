@@ -6,7 +6,7 @@ import type { Balances } from "../../core/protocol.ts";
 import { memory } from "../../ledger/memory/ledger.ts";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { capsOf, larger, type Meters, withinMost } from "../../loop/sharing/meter-accounts.ts";
-import { unlessAborted } from "../../loop/wait.ts";
+import { pause } from "../../loop/wait.ts";
 
 const IDS: readonly MeterId[] = METER_IDS.filter((id) => kindOf(id).scope === "session");
 
@@ -87,7 +87,8 @@ export class SessionShare {
 			const made = await ledger.reserve(id, [account], { ...this.#largest, turns: 1 }, LEASE);
 			if (!made.granted && made.spent) this.#turn = undefined;
 			if (made.granted || made.spent) return this.#tell(made.readings, meters);
-			await unlessAborted(change, [signal]);
+			// A run that is never settled changes nothing when its hold lapses.
+			await pause(LEASE / 1000, [signal], change);
 			if (signal?.aborted) return undefined;
 		}
 	}

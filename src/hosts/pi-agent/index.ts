@@ -69,6 +69,9 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		current = mine;
 		try {
 			await go();
+		} catch (error) {
+			run.fail(error);
+			throw error;
 		} finally {
 			current = undefined;
 			if (mine.hasBegun) outcome = await run.settle();
@@ -176,7 +179,7 @@ async function hear(run: LoopRun, message: Message): Promise<void> {
 		(message as Partial<ModelReply>).usage ?? {};
 	const tokens = sum(input, output, cacheWrite);
 	// A tool can report its own usage.
-	if (message.role !== "assistant") return await run.charge({ tokens, cost: cost?.total ?? 0 });
+	if (message.role !== "assistant") return await run.charge({ tokens, cost: cost?.total || 0 });
 	// A model without prices reports 0.
 	await run.charge({ tokens, cost: cost?.total || undefined }, message);
 	if (message.stopReason === "error") run.fail(message.errorMessage ?? "error");

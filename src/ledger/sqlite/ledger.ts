@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { locate } from "../account-key.ts";
 import { Books, type Store } from "../books.ts";
 import { LONGEST } from "../checks.ts";
-import { type Connection, connect } from "./runtime.ts";
+import { type Connection, connect, sqlite } from "./runtime.ts";
 import { toLedgerError } from "./faults.ts";
 import { checkLength, isMade, secure, type Secured } from "./file.ts";
 import { FAULTS, LedgerError } from "../faults.ts";
@@ -49,6 +49,8 @@ async function openStore(options: SqliteOptions): Promise<SqliteStore> {
 	const { directory, within, now = Date.now, deadline = 5_000, maxPages } = options;
 	const typeOf = options.typeOf ?? ((path) => statfsSync(path).type);
 	const retry = <T>(attempt: () => T): Promise<T> => untilFree(deadline, directory, attempt);
+	// Before a file is made, because an empty one is damaged for those who have it.
+	sqlite();
 	const place = await retry(() => secure(directory, within, typeOf));
 	let store: SqliteStore | undefined;
 	try {

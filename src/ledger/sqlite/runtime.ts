@@ -18,11 +18,15 @@ interface Database {
 }
 type Opener = new (file: string) => Database;
 
-/** Bun before 1.4 has no node:sqlite. */
+/** Bun before 1.4 has no node:sqlite. @throws LedgerError if there is no SQLite */
+export function sqlite(): Opener {
+	const found = "bun" in process.versions ? builtin("bun:sqlite", "Database") : quiet(nodeSqlite);
+	if (!found) throw new LedgerError("unsuited", "The ledger needs SQLite: Node 22.13 or newer, or Bun.");
+	return found;
+}
+
 export function connect(file: string): Connection {
-	const Opener = "bun" in process.versions ? builtin("bun:sqlite", "Database") : quiet(nodeSqlite);
-	if (!Opener) throw new LedgerError("unsuited", "The ledger needs SQLite: Node 22.13 or newer, or Bun.");
-	const database = new Opener(file);
+	const database = new (sqlite())(file);
 	const statements = new Map<string, ReturnType<Database["prepare"]>>();
 	return {
 		run(sql, ...values) {
