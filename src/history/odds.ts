@@ -200,7 +200,7 @@ export function doneLine(odds: Odds, turns: number): readonly string[] {
 /** Its meaning; a table of another version is not read. */
 const VERSION = 1;
 
-/** The most that a figure of a table can be, so that a line stays short. */
+/** The most that a figure of a table can be, so that a line stays short; larger ones are stored as this. */
 const MOST = 999_999;
 
 /** The most bytes that a table takes. */
@@ -212,7 +212,8 @@ export function writeOdds({ prompts, rows }: Odds): string | undefined {
 		meter,
 		rows[meter].map(({ came, finished, moreTurns, moreCost }) => [came, finished, moreTurns, moreCost]),
 	]);
-	const text = JSON.stringify({ version: VERSION, prompts, ...Object.fromEntries(cells) });
+	const atMost = (_key: string, value: unknown): unknown => (typeof value === "number" ? Math.min(value, MOST) : value);
+	const text = JSON.stringify({ version: VERSION, prompts, ...Object.fromEntries(cells) }, atMost);
 	return text.length <= MAX_TABLE_BYTES ? text : undefined;
 }
 

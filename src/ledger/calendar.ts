@@ -86,7 +86,7 @@ export function dateForm(period: Period): string {
 }
 
 function firstDayAfter(period: Period, date: string): number {
-	return DATES[period].dayAfter(...date.split(/-W?/).map(Number));
+	return DATES[period].dayAfter(...date.split(/-[A-Z]?/).map(Number));
 }
 
 function weekOf(day: string): string {

@@ -38,6 +38,11 @@ export class Driver<C> {
 		return this.#state;
 	}
 
+	/** What was done since a person last decided. */
+	get tally(): Tally {
+		return this.#tally;
+	}
+
 	// Requests and events
 
 	/** Makes the request until it is decided; `left` if another driver decides from here on. */

@@ -64,6 +64,14 @@ describe("the file of the table", () => {
 		assert.ok((text?.length ?? Infinity) <= 10_000, String(text?.length));
 	});
 
+	test("is read again, however much a session says that it has cost", (t) => {
+		const { agentDir } = agent(t);
+		storeOdds(agentDir, analyse([...runs(20, () => 5), run(3, { cost: 1e9 })]).odds);
+		const stored = loadOdds(agentDir);
+		assert.ok(typeof stored === "object");
+		assert.match(oddsLine(stored, "turns", 2)[0] ?? "", /^Of your 21 prompts .* within 3 more turns \(\$0\.03\)\.$/);
+	});
+
 	test("is none if there is none, and damaged if it is anything else, without waiting", (t) => {
 		const { agentDir, path } = agent(t);
 		assert.equal(loadOdds(agentDir), "none");

@@ -96,6 +96,12 @@ describe("the calendar", () => {
 			["2026-01", "2026-12", "2026-13", "2026-00", "2026-11-18"].map((text) => isDate("month", text)),
 			[true, true, false, false, false],
 		);
+		for (const [period, date] of [
+			["day", "2026-11-18"] as const,
+			["week", "2026-W01"] as const,
+			["month", "2026-01"] as const,
+		])
+			for (const text of [`x${date}`, `${date}x`]) assert.equal(isDate(period, text), false, text);
 	});
 
 	it("knows a zone from other text", () => {

@@ -199,9 +199,9 @@ describe("the table", () => {
 		await personal.prepare();
 		assert.deepEqual(personal.atQuestion(running, "turns", new Tally()), [LINE(16, "8 more turns ($0.08)")]);
 		assert.deepEqual(personal.atQuestion(idle, "turns", new Tally()), []);
-		assert.deepEqual(await personal.inStatus(idle), []);
-		assert.deepEqual(await personal.inStatus({ ...running, attended: false }), []);
-		assert.equal((await personal.inStatus(running)).length, 1);
+		assert.deepEqual(await personal.inStatus(idle, new Tally()), []);
+		assert.deepEqual(await personal.inStatus({ ...running, attended: false }, new Tally()), []);
+		assert.equal((await personal.inStatus(running, new Tally())).length, 1);
 	});
 
 	test("counts the round of the prompt where another extension's run goes on with it", async (t) => {
@@ -216,6 +216,8 @@ describe("the table", () => {
 		const run = { spent: { turns: 1, continuations: 0 } };
 		const state = { attended: true, phase: { name: "running", run } } as unknown as State;
 		assert.deepEqual(personal.atQuestion(state, "turns", tally), [LINE(12, "6 more turns ($0.06)")]);
+		const stands = ["8 turns; 40 of 100 of your prompts are done by now."];
+		assert.deepEqual(await personal.inStatus(state, tally), stands);
 	});
 
 	test("is not made by a script", async (t) => {

@@ -68,7 +68,7 @@ async function executeLine(parts: CommandParts, args: string, ctx: Context): Pro
 	const shared = await parts.limits.readShared(ctx, true);
 	if (parts.notices.isShowing) parts.notices.showIdle(parts.driver.state, ctx);
 	if (word === "") {
-		const stands = await parts.odds.inStatus(parts.driver.state);
+		const stands = await parts.odds.inStatus(parts.driver.state, parts.driver.tally);
 		return parts.notices.say(overview(parts, shared ?? NOTHING, stands, ctx), "info", ctx);
 	}
 	const ofScope = KEYS.filter((key) => key.startsWith(`${word}.`));

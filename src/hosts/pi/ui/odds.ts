@@ -2,7 +2,8 @@
 import type { Tally } from "../../../loop/tally.ts";
 import { isOfRound } from "../../../core/limit.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
-import { isBusy, type State } from "../../../core/state.ts";
+import { type Busy, isBusy, type State } from "../../../core/state.ts";
+import type { Spent } from "../../../core/outcome.ts";
 import type * as oddsModule from "../../../history/odds-index.ts";
 
 type History = typeof oddsModule;
@@ -36,19 +37,17 @@ export class PersonalOdds {
 		if (history === undefined || agentDir === undefined || !isBusy(state) || !isOfRound(id)) return [];
 		const odds = history.loadOdds(agentDir);
 		if (typeof odds === "string") return [];
-		const { spent } = state.phase.run;
-		// A yes begins a new round of a meter, and another extension's run belongs to the prompt before it.
-		return history.oddsLine(odds, id, (tally.sincePrompt(spent) ?? spent)[kindOf(id).of]);
+		return history.oddsLine(odds, id, spentOf(state, tally)[kindOf(id).of]);
 	}
 
-	/** Where the present run stands among the person's prompts; a table that cannot be read is named. */
-	async inStatus(state: State): Promise<readonly string[]> {
+	/** Where the present prompt stands among all of the person's prompts; a table that cannot be read is named. */
+	async inStatus(state: State, tally: Tally): Promise<readonly string[]> {
 		const agentDir = this.#agentDir;
 		const history = state.attended && agentDir !== undefined ? await load() : undefined;
 		if (history === undefined || agentDir === undefined) return [];
 		const odds = history.loadOdds(agentDir);
 		if (odds === "damaged") return [history.DAMAGED];
-		return odds === "none" || !isBusy(state) ? [] : history.doneLine(odds, state.phase.run.spent.turns);
+		return odds === "none" || !isBusy(state) ? [] : history.doneLine(odds, spentOf(state, tally).turns);
 	}
 
 	/** After a run: makes the table in a thread of its own, if it is older than a day. Resolves when that has ended. */
@@ -71,6 +70,11 @@ export class PersonalOdds {
 	get #agentDir(): string | undefined {
 		return this.#isOn() ? this.#directory?.() : undefined;
 	}
+}
+
+/** A yes begins a new round of a meter, and another extension's run belongs to the prompt before it. */
+function spentOf({ phase: { run } }: Busy, tally: Tally): Spent {
+	return tally.sincePrompt(run.spent) ?? run.spent;
 }
 
 /** Undefined if it cannot be loaded, as after an update has taken it away. */
