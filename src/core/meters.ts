@@ -176,7 +176,7 @@ const WIDER = ["turns", "cost", "tokens"] as const;
 
 export type MeterId = RunMeterId | `${WiderScopeName}${Capitalize<(typeof WIDER)[number]>}`;
 
-/** The most that a ledger takes as one amount, one limit or one grant: a million dollars. A larger budget of a fleet is refused. */
+/** The most that a ledger takes as one amount, and that a limit or a grant can be: a million dollars. Thousands of them add up exactly. A larger budget of a fleet is refused. */
 export const LEDGER_MOST = 1e12;
 
 function over(scope: WiderScope, of: RunMeterId): MeterRow {
@@ -188,7 +188,7 @@ function over(scope: WiderScope, of: RunMeterId): MeterRow {
 		...row,
 		scope,
 		of,
-		unit: countedIn === "tree" || countedIn === "period" ? atMost(row.unit, LEDGER_MOST) : row.unit,
+		unit: countedIn === "fleet" ? row.unit : atMost(row.unit, LEDGER_MOST),
 		default: "unlimited",
 		title: `${whose} ${row.title.toLowerCase()}`,
 		label: `${whose} ${row.many === "US dollars" ? "cost" : row.many}`,
@@ -199,7 +199,10 @@ function over(scope: WiderScope, of: RunMeterId): MeterRow {
 }
 
 export const METERS = Object.fromEntries([
-	...RUN_METER_IDS.map((id) => [id, { ...ROUND[id], scope: "round", of: id }]),
+	...RUN_METER_IDS.map((id) => [
+		id,
+		{ ...ROUND[id], unit: atMost(ROUND[id].unit, LEDGER_MOST), scope: "round", of: id },
+	]),
 	...WIDER_SCOPES.flatMap((scope) => WIDER.map((id) => [`${SCOPES[scope].name}${capital(id)}`, over(scope, id)])),
 ]) as Readonly<Record<MeterId, MeterRow>>;
 

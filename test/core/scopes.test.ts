@@ -25,17 +25,18 @@ for (const scope of WIDER_SCOPES) {
 	});
 }
 
-test("a limit or a grant of what this machine shares is at most what its ledger takes", () => {
+test("a limit or a grant is at most what its ledger takes, and adds up exactly; a fleet's larger one is refused", () => {
 	const { MAX_SAFE_INTEGER: huge } = Number;
-	for (const id of over(...WIDER_SCOPES).filter((id) => kindOf(id).of !== "cost")) {
+	for (const id of METER_IDS.filter((id) => !["cost", "time"].includes(kindOf(id).of))) {
 		const { read } = kindOf(id).unit;
 		assert.deepEqual(
 			[read(huge), read(3), read("x")],
-			[["tree", "period"].includes(scopeOf(id).countedIn) ? LEDGER_MOST : huge, 3, undefined],
+			[scopeOf(id).countedIn === "fleet" ? huge : LEDGER_MOST, 3, undefined],
 			id,
 		);
 	}
 	assert.equal(kindOf("dayCost").unit.read("$999999999"), LEDGER_MOST);
+	assert.equal(kindOf("time").unit.read("876000h"), LEDGER_MOST);
 });
 
 describe("what a session or a period may spend", () => {

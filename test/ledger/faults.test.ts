@@ -54,6 +54,7 @@ suite("a damaged ledger", () => {
 		"is overwritten where opening would not look": (file) => overwrite(file, 3, 1),
 		"is cut off": (file) => truncateSync(file, 6000),
 		"is empty": (file) => empty(file),
+		"holds nothing but a line break": (file) => (writeFileSync(file, "\n"), utimesSync(file, 0, 0)),
 		"has lost a table": (file) => run(file, "DROP TABLE meters"),
 		"has lost all its tables": (file) =>
 			["accounts", "meters", "holds", "done"].forEach((table) => run(file, `DROP TABLE ${table}`)),

@@ -353,6 +353,19 @@ describe("a setting", () => {
 		]);
 	});
 
+	test("adds up, however much is granted, and a reload keeps what was counted", async (t) => {
+		const pi = await start(t, { model: [noop, text("done")], flags: { "turn-limit-tools": "5" } });
+		const huge = Number.MAX_SAFE_INTEGER;
+		for (const word of ["", "session"])
+			await say(pi, `${word} ${huge}`, `/turn-limit ${word} +${huge}`, `/turn-limit ${word} +${huge}`);
+		await pi.run("go");
+		const counted = (): Promise<string[]> => say(pi, "tools", "/turn-limit turns", "/turn-limit session turns");
+		const before = await counted();
+		assert.match(before.join(), / 1 of 5 .* 2 of 3000000000000 .* 2 of 3000000000000 /);
+		await pi.session.reload();
+		assert.deepEqual(await counted(), before);
+	});
+
 	for (const [words, mistake] of [
 		["x", 'Unknown word "x". /turn-limit help lists all.'],
 		["advice", 'Unknown word "advice". Did you mean advise? /turn-limit help lists all.'],

@@ -46,10 +46,11 @@ export interface Secured {
 /** How long another process may take from making a file to writing into it, in milliseconds. */
 const MAKING = 2_000;
 
-/** @throws LedgerError for a file of no length: it is `locked` while another process may be making it. */
+/** @throws LedgerError for an empty file: it is `locked` while another process may be making it. */
 export function checkLength({ file, isNew }: Secured): void {
 	const { size, mtimeMs } = lstatSync(file);
-	if (size > 0 || isNew) return;
+	// SQLite also takes one byte, such as a line break, for an empty database.
+	if (size > 1 || isNew) return;
 	if (Math.abs(Date.now() - mtimeMs) < MAKING) throw new LedgerError("locked", `The ledger ${file} is being made.`);
 	throw new LedgerError("damaged", `The ledger ${file} is empty.`);
 }
