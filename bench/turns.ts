@@ -98,8 +98,8 @@ ${table(head, [
 ])}`,
 		aims: [
 			{
-				aim: `A turn costs less than ${ENOUGH} % of pi's own smallest turn`,
-				measured: `${spread(realShare, 2)} %`,
+				aim: `A turn costs less than ${ENOUGH}% of pi's own smallest turn`,
+				measured: `${spread(realShare, 2)}%`,
 				isMet: median(realShare) < ENOUGH,
 				otherwise:
 					"the gate decides twice in a turn and charges in between; this model answers at once, a real one takes seconds",

@@ -88,9 +88,10 @@ export async function pages(): Promise<Map<string, string>> {
 		for (const symbol of fresh) shown.add(symbol);
 		const parts = partsOf(fresh);
 		for (const symbol of parts) shown.add(symbol);
-		const code = [...fresh.map(declarationOf), ...parts.map((part) => declarationOf(part).replace(/^export /m, ""))];
+		const declared = (symbol: ts.Symbol): string => declarationOf(symbol, checker);
+		const code = [...fresh.map(declared), ...parts.map((part) => declared(part).replace(/^export /m, ""))];
 		const text = wrapped(await format(code.join("\n\n"), { parser: "typescript", printWidth: WIDTH }));
-		const also = known.length === 0 ? "" : `Also, from the pages before: ${known.join(", ")}.\n\n`;
+		const also = known.length === 0 ? "" : `Also exports, from the previous pages: ${known.join(", ")}.\n\n`;
 		return `## \`${entry}\`\n\n${also}\`\`\`ts\n${text}\`\`\`\n`;
 	};
 
@@ -98,18 +99,22 @@ export async function pages(): Promise<Map<string, string>> {
 	for (const [page, { title, about, entries }] of Object.entries(PAGES)) {
 		const sections = [];
 		for (const [entry, file] of Object.entries<string>(entries)) sections.push(await section(entry, file));
-		const note = "Made from the sources. Types without `export` are parts of others.";
+		const note = "Generated from the sources. Types without `export` are parts of others.";
 		made.set(page, `# ${title}\n\n${about} ${note}\n\n${sections.join("\n")}`);
 	}
 	return made;
 }
 
-/** As a declaration file has it: with the contract, without bodies. */
-function declarationOf({ name, declarations }: ts.Symbol): string {
+/** As a declaration file has it: with the contract, without bodies; the keys of a table are spelled out. */
+function declarationOf({ name, declarations }: ts.Symbol, checker: ts.TypeChecker): string {
 	const node = declarations?.find((one) => relative(root, one.getSourceFile().fileName).startsWith("src/"));
 	if (node === undefined) throw new Error(`${name} is not declared here.`);
 	const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;
 	let text = statement.getSourceFile().text.slice(statement.getFullStart(), statement.end).trim();
+	if (ts.isTypeAliasDeclaration(node) && ts.isTypeOperatorNode(node.type)) {
+		const keys = checker.typeToString(checker.getTypeFromTypeNode(node.type), node, ts.TypeFormatFlags.NoTruncation);
+		text = text.replace(node.type.getText(), keys);
+	}
 	const withBody = ts.isClassDeclaration(node) ? node.members : [node];
 	for (const one of withBody) {
 		const body = (one as Partial<ts.FunctionDeclaration>).body?.getText();

@@ -140,7 +140,7 @@ function look(n: number): Reply {
 const CHAPTERS: Readonly<Record<string, (n: number) => Reply>> = {
 	turns: (n) => {
 		if (n > 5) return text("This time I stop by myself, within the limit, so nobody is asked.");
-		const words = n > 3 ? "I go on: a new round, counted from 1." : "I would work for ever. You see my turns counted.";
+		const words = n > 3 ? "I go on: a new round, counted from 1." : "I would work for ever. Watch the turns count up.";
 		return { ...text(words), ...look(n) };
 	},
 	cost: (n) => {

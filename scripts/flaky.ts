@@ -32,13 +32,13 @@ function sleep(now: number, then: number): Call {
 /** What the model says and does, turn after turn. */
 export const work: readonly (Reply & { text: string })[] = (
 	[
-		["I read the test first.", read],
+		["I'll read the test first.", read],
 		["It sleeps 10 ms and hopes that the job has run. How often does that fail?", repeat],
-		["4 of 20. I let it sleep for 50 ms.", sleep(10, 50)],
+		["4 of 20. I'll let it sleep for 50 ms.", sleep(10, 50)],
 		["Does that help?", repeat],
-		["Still 1 of 20. I try 200 ms.", sleep(50, 200)],
+		["Still 1 of 20. I'll try 200 ms.", sleep(50, 200)],
 		["And now?", repeat],
-		["Still 1 of 20. I try 500 ms.", sleep(200, 500)],
+		["Still 1 of 20. I'll try 500 ms.", sleep(200, 500)],
 		["Once more.", repeat],
 	] as const
 ).map(([words, call]) => ({ text: words, ...calls(call) }));

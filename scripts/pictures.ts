@@ -123,7 +123,7 @@ async function wrappedUp(): Promise<void> {
 	await choose(terminal, 3, "Wrap up now");
 	await terminal.shows("the model gave its final answer");
 	await terminal.lacks("Working");
-	await still("wrapped-up", "Wrap up now brings one last answer", terminal, 23, pi);
+	await still("wrapped-up", "Wrap up now gets one last answer", terminal, 23, pi);
 }
 
 async function wrapUp(): Promise<void> {

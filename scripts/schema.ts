@@ -27,7 +27,7 @@ function schema(): object {
 		type: "object",
 		additionalProperties: false,
 		properties: {
-			$schema: { type: "string", description: "Where this schema is, so that editors complete and check the file." },
+			$schema: { type: "string", description: "Where this schema is: editors complete and check the file with it." },
 			...properties,
 			budget: budget(properties["budget"]),
 		},
@@ -36,7 +36,7 @@ function schema(): object {
 
 function withInner(outer: object | undefined, scope: string, name: string, inner: object): object {
 	const { properties } = (outer ?? { properties: {} }) as { properties: object };
-	const description = `Limits on what a whole ${scope} may spend.`;
+	const description = `Limits for a whole ${scope}.`;
 	return { description, type: "object", additionalProperties: false, properties: { ...properties, [name]: inner } };
 }
 
@@ -48,11 +48,14 @@ function budget(caps: object | undefined): object {
 		type: "object",
 		additionalProperties: false,
 		properties: {
-			at: { type: "string", description: "postgres://user:password@host/database. The file has to be yours alone." },
+			at: {
+				type: "string",
+				description: "postgres://user:password@host/database. Nobody else may be able to read the file.",
+			},
 			account: { type: "string", description: "The name of the budget." },
 			zone: {
 				type: "string",
-				description: "Where a day, a week and a month begin at midnight, such as Europe/Berlin.",
+				description: "The time zone of its days, weeks and months, such as Europe/Berlin.",
 				default: "UTC",
 			},
 			...properties,

@@ -29,5 +29,5 @@ for (const [file, { source, mutants }] of reports.flatMap(({ files }) => Object.
 	for (const survivor of gone) console.error(`${file}: listed, but did not survive: ${JSON.stringify(survivor)}`);
 	if (unknown.length + gone.length > 0) process.exitCode = 1;
 	const score = (100 * (mutants.length - found.length)) / mutants.length;
-	console.log(`${file}: ${mutants.length} mutants, ${found.length} survived (${score.toFixed(1)} %)`);
+	console.log(`${file}: ${mutants.length} mutants, ${found.length} survived (${score.toFixed(1)}%)`);
 }

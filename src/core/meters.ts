@@ -80,7 +80,7 @@ const ROUND = {
 		shownFrom: 0,
 		word: "",
 		env: "PI_MAX_TURNS",
-		about: "A turn is one model response and the tool calls it asks for. 0 asks before every turn.",
+		about: "A turn is one model response and the tool calls it asks for. At 0 every turn needs a yes.",
 		samples: ["25", "50"],
 		step: "10",
 	},

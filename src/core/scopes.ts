@@ -28,7 +28,7 @@ export const SCOPES = {
 	},
 	session: {
 		name: "session",
-		about: "Everything that this session spends, over all its prompts and branches, also after it is resumed.",
+		about: "Everything that this session spends, over all its prompts and branches, even after a resume.",
 		in: "in this session",
 		for: "for this session",
 		refilledBy: "nothing",
@@ -37,7 +37,7 @@ export const SCOPES = {
 	},
 	tree: {
 		name: "tree",
-		about: "Everything that a run spends, and all agents that it starts.",
+		about: "Everything that a run and all the agents it starts spend.",
 		in: "in this tree of agents",
 		for: "for this tree of agents",
 		refilledBy: "prompt",
@@ -73,7 +73,7 @@ export const SCOPES = {
 	},
 	fleet: {
 		name: "budget",
-		about: "Everything that the agents of a fleet spend of one budget.",
+		about: "Everything that the agents of a fleet spend from one budget.",
 		in: "in this fleet's budget",
 		for: "for this fleet's budget",
 		refilledBy: "nothing",

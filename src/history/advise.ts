@@ -43,7 +43,7 @@ export interface Sample {
 	readonly unreadable: number;
 }
 
-/** Plain data, as `--json` prints it. `version` changes when a field changes its meaning or goes. */
+/** Plain data, as `--json` prints it. `version` changes when a field is removed or changes its meaning. */
 export interface Advice extends Figures {
 	readonly version: 1;
 	readonly sample: Sample;

@@ -231,5 +231,5 @@ function counted(value: number, one: string, many = `${one}s`): string {
 
 function percent(part: number, all: number): string {
 	const share = (100 * part) / all;
-	return share > 0 && share < 1 ? "<1 %" : `${Math.round(share)} %`;
+	return share > 0 && share < 1 ? "<1%" : `${Math.round(share)}%`;
 }

@@ -95,7 +95,7 @@ function limitOf(id: MeterId): Setting<Max> {
 		// A fleet's budget is read as a whole (budget.ts), and only where the user has set it.
 		...(scope === "fleet" ? {} : { env: env ?? variable, word, tightens: isLower }),
 		...(word === "" ? { envAlias: variable } : {}),
-		about: `${title}: you are asked when it is reached. ${about}`,
+		about: `${title}: ${scope === "fleet" ? "nobody is" : "you are"} asked when it is reached. ${about}`,
 		schema: { anyOf: [...unit.schema, { enum: ["unlimited"] }] },
 	};
 }
@@ -145,7 +145,7 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 		word: "policy",
 		tightens: (project, user) => !POLICIES[project].answers || project === user,
 		about:
-			"At a limit where nobody continues: abort stops the run; synthesize refuses further tool calls and has the model give one last answer from what it has.",
+			"If nobody continues at a limit: abort stops the run; synthesize refuses further tool calls and has the model give one last answer from what it has.",
 		schema: { enum: POLICY_IDS },
 	},
 	grace: {

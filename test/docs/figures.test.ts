@@ -97,7 +97,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	],
 	"docs/upgrading.md": [`counts ${typed} later`, `exit codes ${stopped} and ${partial}`],
 	"docs/edges.md": [
-		`warning colour at ${warns} % of its limit`,
+		`warning colour at ${warns}% of its limit`,
 		`By default it is sent ${grace} turns before the limit`,
 		`the model is told after turn ${25 - grace} that ${spelled(grace)} turns are left`,
 		`and the exit code is ${stopped}`,

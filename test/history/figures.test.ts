@@ -13,7 +13,7 @@ describe("a percentile", () => {
 			...[[19, 95, 19] as const, [20, 95, 19] as const, [21, 95, 20] as const, [40, 95, 38] as const],
 			...[[100, 50, 50] as const, [100, 99, 99] as const, [100, 100, 100] as const, [101, 99, 100] as const],
 		])
-			assert.equal(percentile(upTo(n), percent), value, `${percent} % of ${n}`);
+			assert.equal(percentile(upTo(n), percent), value, `${percent}% of ${n}`);
 	});
 
 	test("of nothing is none, and so are all figures", () => {

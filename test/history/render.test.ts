@@ -46,26 +46,26 @@ Turns per prompt
    101+ █ 1
 
 Finished by themselves, by turns
-      1 ████████████████████████████████ 99 % of 240, half within 2 more turns
-      2 ████████████████████████████████ 99 % of 164, half within 2 more turns
-      5 ███████████████████████████████ 96 % of 55, half within 4 more turns
-     10 ██████████████████████████████ 91 % of 22, half within 6 more turns
-     15 ████████████████████████████ 85 % of 13, half within 11 more turns
+      1 █████████████████████████████████ 99% of 240, half within 2 more turns
+      2 █████████████████████████████████ 99% of 164, half within 2 more turns
+      5 ████████████████████████████████ 96% of 55, half within 4 more turns
+     10 ██████████████████████████████ 91% of 22, half within 6 more turns
+     15 ████████████████████████████ 85% of 13, half within 11 more turns
 
 What a limit would have done
-limit                        asked in  finished anyway  spent beyond
-10 turns              22 of 240 (9 %)             91 %         $6.24
-15 turns              13 of 240 (5 %)             85 %         $4.44
-20 turns (suggested)   9 of 240 (4 %)             78 %         $3.40
-25 turns (now)         7 of 240 (3 %)             86 %         $2.68
-40 turns               3 of 240 (1 %)            100 %         $1.32
-60 turns              2 of 240 (<1 %)            100 %         $0.52
-$0.60 (suggested)      6 of 120 (5 %)             67 %         $4.44
-$1.00                  3 of 120 (3 %)             67 %         $2.68
-$5.00                  0 of 120 (0 %)                –         $0.00
-4m (suggested)         9 of 240 (4 %)             78 %         $3.56
-10m                    3 of 240 (1 %)            100 %         $1.04
-30m                   1 of 240 (<1 %)            100 %         $0.00
+limit                       asked in  finished anyway  spent beyond
+10 turns              22 of 240 (9%)              91%         $6.24
+15 turns              13 of 240 (5%)              85%         $4.44
+20 turns (suggested)   9 of 240 (4%)              78%         $3.40
+25 turns (now)         7 of 240 (3%)              86%         $2.68
+40 turns               3 of 240 (1%)             100%         $1.32
+60 turns              2 of 240 (<1%)             100%         $0.52
+$0.60 (suggested)      6 of 120 (5%)              67%         $4.44
+$1.00                  3 of 120 (3%)              67%         $2.68
+$5.00                  0 of 120 (0%)                –         $0.00
+4m (suggested)         9 of 240 (4%)              78%         $3.56
+10m                    3 of 240 (1%)             100%         $1.04
+30m                   1 of 240 (<1%)             100%         $0.00
 
 With and without a person
 With a person: 80 prompts, turns p50 3, p95 14, max 51.
@@ -116,11 +116,11 @@ Turns per prompt
    101+ █ 1
 
 Finished by themselves, by turns
-      1 ██████████████ 99 % of 240, +2
-      2 ██████████████ 99 % of 164, +2
-      5 ██████████████ 96 % of 55, +4
-     10 █████████████ 91 % of 22, +6
-     15 ████████████ 85 % of 13, +11
+      1 ███████████████ 99% of 240, +2
+      2 ███████████████ 99% of 164, +2
+      5 ███████████████ 96% of 55, +4
+     10 ██████████████ 91% of 22, +6
+     15 █████████████ 85% of 13, +11
 
 What a limit would have done
 limit      asked done beyond
@@ -307,7 +307,7 @@ describe("few sessions", () => {
 			),
 			{ width: 80 },
 		);
-		assert.match(text, /^25 turns \(now\) +50 of 50 \(100 %\) +100 % +250 turns$/m);
+		assert.match(text, /^25 turns \(now\) +50 of 50 \(100%\) +100% +250 turns$/m);
 		assert.match(text, /Priced: 0 of 50/);
 		const narrow = render(
 			adviceFrom(
@@ -369,7 +369,7 @@ test("the name of a directory cannot do anything to the terminal", () => {
 });
 
 test("the shares in docs/advice-reasons.md follow from its sums", () => {
-	const rows = [...reasons.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+ % \| ([\d.]+) \| (\d+) % \|/gm)];
+	const rows = [...reasons.matchAll(/^\| \**(\d+)\** \| [\d.]+ \| \d+% \| ([\d.]+) \| (\d+)% \|/gm)];
 	assert.equal(rows.length, 5);
 	for (const [, limit, beyond, share] of rows) assert.equal(Math.round(Number(beyond) / 3.19), Number(share), limit);
 });

@@ -70,8 +70,8 @@ test("the install brings one package and no other", () => {
 
 test("the package holds what it needs, nothing of the tests, and no TypeScript to compile", () => {
 	assert.deepEqual(readdirSync(installed()).sort(), [
-		...["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "bench", "dist", "docs", "examples"],
-		...["package.json", "pi-turn-limit", "schema.json", "spec", "sql"],
+		...["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "bench", "dist", "docs"],
+		...["examples", "package.json", "pi-turn-limit", "schema.json", "spec", "sql"],
 	]);
 	const files = readdirSync(installed(), { recursive: true, encoding: "utf8" });
 	assert.deepEqual(

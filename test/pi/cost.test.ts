@@ -386,7 +386,7 @@ test("a request that failed and a response that broke off cost nothing, their re
 const ADVICE = "Begin nothing new.";
 
 test("with a tenth of the amount left the model is told which budget is short, once in all", async (t) => {
-	// After 2 turns 20 % are left, after 3 turns 10 %; turns come to their own wrap-up at the same time.
+	// After 2 turns 20% are left, after 3 turns 10%; turns come to their own wrap-up at the same time.
 	const model = [cents(4), cents(4), cents(1), cents(0.5), cents(0.5)];
 	const env = { ...cost(0.1), PI_MAX_TURNS: "6", PI_TURN_LIMIT_GRACE: "2" };
 	const pi = await host(t, { model, env, after: [spy] });

@@ -118,8 +118,8 @@ test("a person who has said no ten times at this limit reads in the advice that 
 	const rpc = await pi.rpc({ answer: "no" });
 	for (let i = 0; i < 10; i++) await rpc.run(`go ${i}`);
 	const advice = await reply(rpc, "advise");
-	assert.match(advice, /^ +2 0 % of 10$/m);
-	assert.match(advice, /^2 turns \(now\) +10 of 10 \(100 %\) +0 % /m);
+	assert.match(advice, /^ +2 0% of 10$/m);
+	assert.match(advice, /^2 turns \(now\) +10 of 10 \(100%\) +0% /m);
 });
 
 test("below 10 prompts that came this far there is no line", async (t) => {

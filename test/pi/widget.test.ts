@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { endless, held, host, mark, type Reply, text } from "../harness/index.ts";
 
 for (const theme of ["dark", "light"]) {
-	test(`in the ${theme} theme the widget has the theme's warning colour from 80 % on, and its error colour from the last turn on`, async (t) => {
+	test(`in the ${theme} theme the widget has the theme's warning colour from 80% on, and its error colour from the last turn on`, async (t) => {
 		const turns = Array.from({ length: 5 }, () => held());
 		const env = { PI_MAX_TURNS: "5", PI_TURN_LIMIT_TOOLS: "90" };
 		const colours = { warning: "", error: "" };

@@ -60,11 +60,11 @@ describe("completion", () => {
 
 	for (const [typed, ...expected] of [
 		["u", "unlimited: count turns, never ask"],
-		["+", "+10: raise the turn limit by that, this round only"],
+		["+", "+10: raise the turn limit by that much, this round only"],
 		["to", "tools: tool calls", "tokens: tokens"],
 		["  tools U", "tools unlimited: count tool calls, never ask"],
-		["day turns +", "day turns +10: raise the day turn limit by that"],
-		["pol", "policy: what follows where nobody continues"],
+		["day turns +", "day turns +10: raise the day turn limit by that much"],
+		["pol", "policy: what happens if nobody continues"],
 		["gr", "grace: turns left when the model is told to wrap up"],
 		["wr", "wrap-up: tell the model to wrap up now"],
 	] as const) {
@@ -81,12 +81,12 @@ describe("completion", () => {
 			"tools ",
 			"tools 200: tool calls until you are asked",
 			"tools unlimited: count tool calls, never ask",
-			"tools +10: raise the tool limit by that, this round only",
+			"tools +10: raise the tool limit by that much, this round only",
 		],
 		[
 			"policy ",
-			"policy abort: nobody continues: the run is aborted",
-			"policy synthesize: nobody continues: one last answer, tools refused",
+			"policy abort: if nobody continues: abort the run",
+			"policy synthesize: if nobody continues: one last answer, tools refused",
 		],
 		["grace ", "grace 2: tell the model to wrap up when 2 turns remain", "grace 0: never tell the model to wrap up"],
 		[
@@ -124,15 +124,15 @@ repeats 5          identical calls in a row
 session cost 2.50  turns, cost or tokens of session, tree, day, week, month
 unlimited, off     in place of a number: never ask
 +10                that many more, this round only
-policy abort       nobody continues: the run is aborted
-policy synthesize  nobody continues: one last answer, tools refused
+policy abort       if nobody continues: abort the run
+policy synthesize  if nobody continues: one last answer, tools refused
 grace 2            tell the model to wrap up when 2 turns remain; 0: never
 wrap-up            tell the model to wrap up now
 save               keep what was set here, for every session
 forget             remove what was saved from your file
 default            back to what flags, environment and files say
 advise             which limit fits, from your own sessions
-help               these words`.slice(1);
+help               this list`.slice(1);
 
 	test("has every word with an example, below each other where the widest fits", () => {
 		assert.equal(help(75), wide);

@@ -34,7 +34,7 @@ describe("the line above the editor", () => {
 		}
 	});
 
-	test("warns from 80 % of a limit on, and is an error where it is reached", () => {
+	test("warns from 80% of a limit on, and is an error where it is reached", () => {
 		assert.deepEqual(levels(3, { turns: 5 }), ["normal"]);
 		assert.deepEqual(levels(4, { turns: 5 }), ["warning"]);
 		assert.deepEqual(levels(5, { turns: 5 }), ["error"]);

@@ -75,7 +75,8 @@ for (const id of METER_IDS) {
 
 	test(`the setting of ${id} has the words of its row`, () => {
 		assert.equal(title, kindOf(id).title);
-		assert.equal(about, `${title}: you are asked when it is reached. ${kindOf(id).about}`);
+		const who = kindOf(id).scope === "fleet" ? "nobody is" : "you are";
+		assert.equal(about, `${title}: ${who} asked when it is reached. ${kindOf(id).about}`);
 	});
 }
 

@@ -12,8 +12,8 @@ import { BUDGET } from "../../../settings/meant.ts";
 import { fold, table } from "./status.ts";
 
 const ABOUT_POLICY: Readonly<Record<Policy, string>> = {
-	abort: "nobody continues: the run is aborted",
-	synthesize: "nobody continues: one last answer, tools refused",
+	abort: "if nobody continues: abort the run",
+	synthesize: "if nobody continues: one last answer, tools refused",
 };
 
 /** Words that stand alone. */
@@ -23,7 +23,7 @@ const ALONE = {
 	forget: "remove what was saved from your file",
 	default: "back to what flags, environment and files say",
 	advise: "which limit fits, from your own sessions",
-	help: "these words",
+	help: "this list",
 } as const;
 
 type Alone = keyof typeof ALONE;
@@ -202,10 +202,10 @@ const ENTRIES: readonly Entry[] = [
 			...(word === "" ? [] : [[word, `${many}${per(id)}`] as const]),
 			...samples.map((sample): Entry => [typed(id, sample), `${many} until you are asked`]),
 			[typed(id, "unlimited"), `count ${many}, never ask`],
-			[typed(id, `+${step}`), `raise the ${title.toLowerCase()} by that${scope}`],
+			[typed(id, `+${step}`), `raise the ${title.toLowerCase()} by that much${scope}`],
 		];
 	}),
-	["policy", "what follows where nobody continues"],
+	["policy", "what happens if nobody continues"],
 	["grace", "turns left when the model is told to wrap up"],
 	...POLICY_ENTRIES,
 	["grace 2", WRAPS_UP],
