@@ -47,6 +47,18 @@ describe("words for the model", () => {
 			assert.equal(editor.text, "Use npm.\n\ndraft");
 		});
 	}
+
+	test("are the person's only: an Escape puts nothing into the editor that we were about to tell the model", async (t) => {
+		let called = 0;
+		const escapes = (api: ExtensionAPI): void => {
+			api.on("tool_result", (_event, ctx) => {
+				if (++called === 3) ctx.abort();
+			});
+		};
+		const options = { model: times(4, noop), env: { PI_MAX_TURNS: "9" }, extensions: [installed, escapes] };
+		const { pi, editor } = await answered(t, [], options);
+		assert.deepEqual([pi.model.requests.length, editor.text], [3, "draft"]);
+	});
 });
 
 test("a person who wants an answer now gets it, without tools", async (t) => {
