@@ -38,6 +38,12 @@ describe("words for the model", () => {
 		assert.equal(editor.text, "draft");
 	});
 
+	test("stand in the transcript too where the request that they go with is the last", async (t) => {
+		const { pi } = await answered(t, [tell], { model: [text("done")], env: { PI_MAX_TURNS: "0" } });
+		assert.equal(pi.model.requests[0]?.last, "Use npm.");
+		assert.match(JSON.stringify(pi.session.messages.at(-1)), /"turn-limit-guidance","content":"Use npm\."/);
+	});
+
 	for (const [what, answers, options] of [
 		["the person then stops the run", [tell, dismissed], { env: { PI_TURN_LIMIT_COST: "0.01" } }],
 		["the request of the first turn fails", [tell], { model: [fail(400)], env: { PI_MAX_TURNS: "0" } }],
