@@ -4,8 +4,10 @@
  *
  *     node scripts/test-fleet.ts test/fleet/roles.test.ts   some of them
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { globSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
 import { isInstalled, Server } from "../test/fleet/server.ts";
 
 const named = process.env["DATABASE_URL"];
@@ -15,10 +17,11 @@ try {
 	if (!isInstalled()) console.error("Without the tests that start servers: PostgreSQL is not installed here.");
 	const wanted = process.argv.slice(2);
 	const tests = wanted.length > 0 ? wanted : all;
-	const env = { ...process.env, DATABASE_URL: named ?? own?.address() };
-	const running = spawn(process.execPath, ["--test", "--test-concurrency=1", ...tests], { env, stdio: "inherit" });
-	const [code] = (await once(running, "exit")) as [number | null];
-	process.exitCode = code ?? 1;
+	process.env["DATABASE_URL"] = named || own?.address();
+	const execArgv = ["--import", new URL("../test/harness/deadline.ts", import.meta.url).href];
+	const results = run({ files: globSync(tests), concurrency: 1, execArgv });
+	results.on("test:fail", () => (process.exitCode = 1));
+	await pipeline(results, new spec(), process.stdout, { end: false });
 } finally {
 	await own?.remove();
 }

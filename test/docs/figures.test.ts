@@ -7,7 +7,7 @@ import { ENOUGH } from "../../src/history/analysis.ts";
 import { ENOUGH_CAME, MAX_TABLE_BYTES } from "../../src/history/odds.ts";
 import { WEEK } from "../../src/ledger/checks.ts";
 import { MOST_DEBTS } from "../../src/ledger/debt-files.ts";
-import { DEFAULT_GRACE } from "../../src/settings/settings.ts";
+import { DEFAULT_GRACE, defaults, settingOf } from "../../src/settings/settings.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8").replaceAll(/\s+/g, " ");
@@ -74,6 +74,41 @@ const hosts = [...read("scripts/test-hosts.ts").matchAll(/"([\d.]+)": \{ pi: "\1
 );
 const newerNode = /node: (\d+), tests/.exec(read("scripts/test-hosts.ts"))?.[1];
 
+const text = figure("src/history/files.ts", "MAX_PARSED") / 2 ** 10;
+
+/** What stands in the source where the pattern has its groups. */
+function found(file: string, pattern: RegExp): readonly number[] {
+	const [, ...groups] = pattern.exec(read(file)) ?? [];
+	assert.ok(groups.length > 0, `${file} has no ${pattern.source}`);
+	return groups.map((group) => Number(group.replaceAll("_", "")));
+}
+
+const step = /p95 <= ([\d.]+) \? ([\d.]+) : p95 <= ([\d.]+) \? ([\d.]+) : ([\d.]+)/.source;
+const [turnStep] = found("src/history/analysis.ts", /up\(turns, \(\) => (\d+)\)/);
+const [cheap, cheapStep = 0, dear, dearStep = 0, dearestStep] = found(
+	"src/history/analysis.ts",
+	new RegExp(`up\\(costs, \\(p95\\) => \\(${step}`),
+);
+const [short = 0, shortStep, long = 0, longStep = 0, longestStep = 0] = found(
+	"src/history/analysis.ts",
+	new RegExp(`up\\(times, \\(p95\\) => \\(${step}`),
+);
+const MONEY: Readonly<Record<number, string>> = { 0.1: "ten cents", 0.5: "half a dollar" };
+const MINUTES: Readonly<Record<number, string>> = { 60: "one minute", 600: "ten" };
+const [mostTurns = 0, mostMills = 0, mostTokens = 0, mostTime = 0] = found(
+	"src/history/odds.ts",
+	/at <= ([\d_]+)\).*cost: \[.*?, ([\d_]+)\]\.map.*tokens: \[.*?, ([\d_]+)\].*time: \[.*?, ([\d_]+)\]/,
+);
+const shared = 1 / (found("src/core/limit.ts", /Math\.ceil\(toNumber\(limit\.max\) \/ (\d+)\)/)[0] ?? NaN);
+const PART: Readonly<Record<number, string>> = { 0.1: "a tenth" };
+const zone = /zone\(\{ value: zone = "(\w+)"/.exec(read("src/settings/budget-reader.ts"))?.[1];
+
+/** A row of a table of defaults. */
+function fallback(name: string, key: Parameters<typeof settingOf>[0]): string {
+	const shown = [true, false].map((attended) => settingOf(key).show(defaults(attended)[key]));
+	return `| ${name} | ${shown.join(" | ")} |`;
+}
+
 const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	"README.md": [
 		`${partial}) echo "report.md may be partial"`,
@@ -121,20 +156,47 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`counts, turns and dollars, at most ${odds} KB`,
 		`The thread ends with pi, after ${oddsTime}, or above ${memory} MiB`,
 		`makes the table again if it is older than a ${oddsAge}`,
+		`turns to a multiple of ${turnStep}; time to ${shortStep} seconds, to ${WORDS[longStep * 1000]} above ` +
+			`${MINUTES[short]}, and to ${longestStep / 60} minutes above ${MINUTES[long]}; cost to ${MONEY[cheapStep]}, ` +
+			`${MONEY[dearStep]} above $${cheap}, and ${dearestStep} dollars above $${dear}.`,
+		`It ends at ${mostTurns.toLocaleString("en")} turns or calls, $${mostMills / 1000}, ` +
+			`${mostTokens / 1_000_000} million tokens and ${Math.round(mostTime / 3600)} hours`,
 	],
-	"docs/advice-counting.md": [`lines of more than ${line} MiB`, `null below ${suggestion} prompts`],
+	"docs/advice-reasons.md": [
+		fallback("turns", "maxTurns"),
+		fallback("tool calls", "maxToolCalls"),
+		fallback("cost", "maxCost"),
+		fallback("tokens", "maxTokens"),
+		fallback("time", "maxTime"),
+		fallback("repeats", "maxRepeats"),
+		fallback("grace", "grace"),
+	],
+	"docs/advice-counting.md": [
+		`lines of more than ${line} MiB (${text} KiB without their long texts and images)`,
+		`null below ${suggestion} prompts`,
+	],
 	"docs/ledger.md": [
 		`(locked for ${local} seconds,`,
+		`Where nobody can be asked the run stops, says why, and exits with ${failed}.`,
 		`Beyond ${debts} such files nothing passes`,
 		`the reservation is used up after ${lease}`,
 	],
-	"docs/fleet.md": [`What a killed agent held counts as used after ${lease}`],
+	"docs/fleet.md": [
+		`What a killed agent held counts as used after ${lease}`,
+		`where they begin at midnight; ${zone} by default`,
+	],
 	"docs/fleet-operation.md": [
 		`Every operation ends within ${fleet} s.`,
+		...["frozen", "stopped, or cut for longer", "standby not promoted"].map((fault) => `| ${fault} | ${fleet} s |`),
+		`restarted within ${fleet} s |`,
 		`A hold is renewed every ${renewal} s`,
 		`The server remembers ids for ${remembered}`,
 	],
-	"docs/sharing.md": [`the tree was used within the last ${recent}`, `the exit code is ${stopped}`],
+	"docs/sharing.md": [
+		`A yes grants ${PART[shared]} of the limit, at least 1`,
+		`the tree was used within the last ${recent}`,
+		`the exit code is ${stopped}`,
+	],
 	"docs/loops.md": [`its tree was used within the last ${recent}`, `counts as used after ${lease}`],
 	"docs/ai-sdk.md": [`Requires \`ai\` ${version("ai").split(".")[0]} and Node ${nodeOfPi?.split(".")[0]}`],
 	"docs/pi-agent.md": [`Tested with ${version("@earendil-works/pi-agent-core")}.`],

@@ -428,15 +428,21 @@ describe("a question", () => {
 		assert.deepEqual(problems, []);
 	});
 
-	test("that nobody answers in time is not answered, and its signal aborts", async () => {
+	test("that nobody answers in time is not answered, and its signal aborts", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
 		let signal: AbortSignal | undefined;
 		const ask = (...[, given]: [unknown, AbortSignal]): Promise<boolean> => {
 			signal = given;
 			return new Promise(() => {});
 		};
-		const run = loopLimit({ turns: 1, askTimeout: 1, ask }).start();
-		await work(run);
-		assert.ok(signal?.aborted);
+		const run = loopLimit({ turns: 1, askTimeout: 30, ask }).start();
+		const working = work(run);
+		while (signal === undefined) await new Promise(setImmediate);
+		t.mock.timers.tick(29_999);
+		assert.equal(signal.aborted, false);
+		t.mock.timers.tick(1);
+		assert.ok(signal.aborted);
+		await working;
 		const outcome = await run.settle();
 		assert.ok(outcome.kind === "declined" && !outcome.answered);
 	});

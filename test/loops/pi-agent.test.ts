@@ -58,6 +58,27 @@ describe("hooks go on working:", () => {
 		assert.equal(model.requests.length, 2);
 	});
 
+	test("one that calls the hook before it, and one that is put back", async () => {
+		const heard: string[] = [];
+		const early = {
+			beforeToolCall: () => Promise.resolve(void heard.push("early call")),
+			prepareRequest: () => void heard.push("early request"),
+			finishTurn: () => void heard.push("early turn"),
+		};
+		const { agent, outcomes, model } = stage({ turns: 2, grace: 0 }, endless, early);
+		const { prepareRequest, beforeToolCall, finishTurn } = agent;
+		agent.prepareRequest = async (...given) => (heard.push("late request"), await prepareRequest?.(...given));
+		agent.beforeToolCall = async (...given) => (heard.push("late call"), await beforeToolCall?.(...given));
+		agent.finishTurn = async (...given) => (heard.push("late turn"), await finishTurn?.(...given));
+		await agent.prompt("go");
+		const turn = ["request", "call", "turn"].flatMap((what) => [`late ${what}`, `early ${what}`]);
+		assert.deepEqual([heard, outcomes, model.requests.length], [[...turn, ...turn], ["exhausted 2"], 2]);
+		Object.assign(agent, { prepareRequest, beforeToolCall, finishTurn });
+		await agent.prompt("go");
+		assert.deepEqual(outcomes, ["exhausted 2", "exhausted 2"]);
+		assert.ok(!heard.slice(turn.length * 2).some((hook) => hook.startsWith("late")));
+	});
+
 	test("a hook that blocks a call, which is then not counted", async () => {
 		const beforeToolCall = () => Promise.resolve({ block: true, reason: "no" });
 		const { agent, limit, ran } = stage({ turns: 2 }, endless, { beforeToolCall });

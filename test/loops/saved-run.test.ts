@@ -138,6 +138,20 @@ describe("a run that is resumed", () => {
 		assert.equal(await work(again, 9), 1);
 	});
 
+	test("adds nothing to the session that has counted it as it went", async () => {
+		const limit = loopLimit({ sessionTurns: 5, grace: 0 });
+		const first = limit.start();
+		await work(first, 2);
+		assert.equal(await work(limit.start({ from: first.save() }), 9), 3);
+	});
+
+	test("after its end has no note that it did not send", async () => {
+		const first = loopLimit({ turns: 4, grace: 2 }).start();
+		await work(first, 2);
+		await first.settle();
+		assert.deepEqual(await resume({ turns: 9 }, first).turn(), []);
+	});
+
 	test("goes on counting repeated calls and knows the wrap-up that was given", async () => {
 		const first = loopLimit({ turns: 6, grace: 4, repeats: 4 }).start();
 		for (let n = 0; n < 3; n++) {

@@ -38,6 +38,12 @@ describe("words for the model", () => {
 		assert.equal(editor.text, "draft");
 	});
 
+	test("stand in the transcript too where the request that they go with is the last", async (t) => {
+		const { pi } = await answered(t, [tell], { model: [text("done")], env: { PI_MAX_TURNS: "0" } });
+		assert.equal(pi.model.requests[0]?.last, "Use npm.");
+		assert.match(JSON.stringify(pi.session.messages.at(-1)), /"turn-limit-guidance","content":"Use npm\."/);
+	});
+
 	for (const [what, answers, options] of [
 		["the person then stops the run", [tell, dismissed], { env: { PI_TURN_LIMIT_COST: "0.01" } }],
 		["the request of the first turn fails", [tell], { model: [fail(400)], env: { PI_MAX_TURNS: "0" } }],
@@ -47,6 +53,18 @@ describe("words for the model", () => {
 			assert.equal(editor.text, "Use npm.\n\ndraft");
 		});
 	}
+
+	test("are the person's only: an Escape puts nothing into the editor that we were about to tell the model", async (t) => {
+		let called = 0;
+		const escapes = (api: ExtensionAPI): void => {
+			api.on("tool_result", (_event, ctx) => {
+				if (++called === 3) ctx.abort();
+			});
+		};
+		const options = { model: times(4, noop), env: { PI_MAX_TURNS: "9" }, extensions: [installed, escapes] };
+		const { pi, editor } = await answered(t, [], options);
+		assert.deepEqual([pi.model.requests.length, editor.text], [3, "draft"]);
+	});
 });
 
 test("a person who wants an answer now gets it, without tools", async (t) => {

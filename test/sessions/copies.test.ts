@@ -26,6 +26,21 @@ function programs(options: TurnLimitOptions) {
 	return { outcomes, limit: turnLimit({ grace: 0, ...options, onOutcome: (outcome) => outcomes.push(outcome) }) };
 }
 
+test("a session whose start failed halfway is guarded from its next event on", async (t) => {
+	let asked = 0;
+	const breaks = (pi: ExtensionAPI): void => {
+		const getFlag = (name: string): boolean | string | undefined => {
+			if (++asked === 1) throw new Error("broken on purpose");
+			return pi.getFlag(name);
+		};
+		installed(Object.assign(Object.create(pi) as ExtensionAPI, { getFlag }));
+	};
+	const pi = await inside(t, { model: times(5, noop), env: limit(3), extensions: [breaks], person: () => false });
+	assert.match(pi.notifications[0]?.message ?? "", /broken on purpose/);
+	await pi.run("go");
+	assert.deepEqual([pi.model.requests.length, pi.asked.length], [3, 1]);
+});
+
 describe("two copies in one session", () => {
 	const twice = "This session loads pi-turn-limit twice; this copy does nothing.";
 

@@ -241,6 +241,27 @@ test("packages come without the list of their versions, and a wrong one leaves n
 	assert.deepEqual(fresh.list("node_modules"), installed);
 });
 
+for (const [version, fits] of [
+	["20.19.5", false],
+	["22.18.0", false],
+	["22.19.0", true],
+	["23.11.1", false],
+	["24.0.0", true],
+	["26.1.0", true],
+] as const) {
+	test(`Node ${version} ${fits ? "serves" : "does not serve, so one that does is brought"}`, async (t) => {
+		const fresh = await clone(t);
+		const versions = `{ value: { ...process.versions, node: "${version}" } }`;
+		writeFileSync(
+			join(fresh.folder, "version.cjs"),
+			`Object.defineProperty(process, "versions", ${versions}); require("node:module").syncBuiltinESMExports();`,
+		);
+		fresh.env = { NODE_OPTIONS: `--require ${join(fresh.folder, "version.cjs")}` };
+		assert.equal((await fresh.run()).code, 0);
+		assert.deepEqual(fresh.list(".hosts"), fits ? [newest] : [newest, "node-22"]);
+	});
+}
+
 test("where the machine's own Node does not fit, npm scripts find one that does", async (t) => {
 	const fresh = await clone(t);
 	const own = join(fresh.folder, "node"); // A Node inside the project counts as one that we brought.

@@ -84,7 +84,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 	agent.continue = () => guarded(goOn);
 
 	wrapHook(agent, "prepareRequest", (theirs) => async (request, signal) => {
-		const update = (await theirs()?.(request, signal)) ?? {};
+		const update = (await theirs?.(request, signal)) ?? {};
 		const { run, admitted } = must(current);
 		must(current).admitted = undefined;
 		const notes = run.signal.aborted ? undefined : (admitted ?? (await run.turn()));
@@ -96,7 +96,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 	});
 
 	wrapHook(agent, "beforeToolCall", (theirs) => async (call, signal) => {
-		const answer = await theirs()?.(call, signal);
+		const answer = await theirs?.(call, signal);
 		if (answer?.block) return answer;
 		const { toolCall, args } = call;
 		const reason = await must(current).run.call({ tool: toolCall.name, input: args }, toolCall.id);
@@ -104,7 +104,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 	});
 
 	wrapHook(agent, "finishTurn", (theirs) => async (turn, signal) => {
-		const decision = (await theirs()?.(turn, signal)) ?? undefined;
+		const decision = (await theirs?.(turn, signal)) ?? undefined;
 		const { run, terminating } = must(current);
 		const { message, toolResults } = turn;
 		if (message.stopReason === "aborted") run.interrupt();
@@ -148,19 +148,36 @@ function must(current: Current | undefined): Current {
 	return current;
 }
 
-/** An accessor, because a hook that is assigned later would take the gate away. */
+type AnyHook = (given: object, signal?: AbortSignal) => unknown;
+
+/**
+ * An accessor, because a hook that is assigned later would take the gate away. Such a hook may call the one that it found
+ * there, which is then only theirs: the gate is passed once.
+ */
 function wrapHook<H extends Hook>(
 	agent: Limited,
 	name: H,
-	around: (theirs: () => Limited[H]) => NonNullable<Limited[H]>,
+	around: (theirs: Limited[H]) => NonNullable<Limited[H]>,
 ): void {
-	let theirs = agent[name];
-	const ours = around(() => theirs);
+	const gated = new WeakSet<object>();
+	const wrapped = (theirs: Limited[H]): AnyHook => {
+		const ours = around(theirs) as AnyHook;
+		return async (given, signal) => {
+			if (gated.has(given)) return await (theirs as AnyHook | undefined)?.(given, signal);
+			gated.add(given);
+			try {
+				return await ours(given, signal);
+			} finally {
+				gated.delete(given);
+			}
+		};
+	};
+	let hook = wrapped(agent[name]);
 	Object.defineProperty(agent, name, {
 		configurable: true,
 		enumerable: true,
-		get: () => ours,
-		set: (hook: Limited[H]) => (theirs = hook === ours ? theirs : hook),
+		get: () => hook,
+		set: (theirs: Limited[H]) => (hook = wrapped(theirs)),
 	});
 }
 

@@ -81,6 +81,8 @@ suite("an address with TLS", () => {
 		"another certificate": () => address(`sslmode=verify-full&sslrootcert=${other}`),
 		"another certificate, with require": () => address(`sslmode=require&sslrootcert=${other}`),
 		"a certificate that the system does not know": () => address("sslmode=verify-full"),
+		"a certificate that the system does not know, with sslrootcert=system": () =>
+			address("sslmode=verify-full&sslrootcert=system"),
 		"another name": () => address(`sslmode=verify-full&sslrootcert=${trusted}`, "127.0.0.1"),
 	};
 	for (const [what, at] of Object.entries(refused)) {
