@@ -24,6 +24,14 @@ import { defer, Watch } from "../harness/wait.ts";
 const pi = (task: string): string =>
 	`"${node}" "${cli}" --offline --no-session -p ${task} < /dev/null > /dev/null 2>&1; echo $? >> ended`;
 
+/** The same over rpc, until it has settled. */
+const rpc = (task: string): string =>
+	[
+		`mkfifo ${task}.in; "${node}" "${cli}" --offline --no-session --mode rpc < ${task}.in > ${task}.out 2>&1 & exec 3> ${task}.in`,
+		`echo '{"type":"prompt","message":"${task}"}' >&3`,
+		`until grep -q agent_settled ${task}.out; do sleep 0.1; done; exec 3>&-; wait; echo $? >> ended`,
+	].join("; ");
+
 /** A pi that nobody waits for, and that begins when the agent which runs this has ended. */
 const later = (task: string): Reply =>
 	calls(bash(`agent=$PPID setsid sh -c 'while kill -0 $agent; do sleep 0.1; done; ${pi(task)}' > /dev/null 2>&1 &`));
@@ -66,7 +74,7 @@ test("an agent that begins after the root has ended is in its tree, and so is th
 
 for (const end of ["ended", "been killed"] as const) {
 	test(`agents that a detached child starts after the root has ${end} are in the root's tree`, async (t) => {
-		const first = held(calls(bash(`${pi("a")}; ${pi("b")}; ${pi("c")}`)));
+		const first = held(calls(bash(`${rpc("a")}; ${pi("b")}; ${rpc("c")}`)));
 		// A root that is killed while the model answers leaves a hold, for which the others would wait a minute.
 		const works = calls(bash("touch works; tail --pid=$PPID -f /dev/null"));
 		const answer = held(text("done"));
