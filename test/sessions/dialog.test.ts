@@ -77,7 +77,10 @@ class Screen {
 			this.renders++;
 		};
 		this.editor = new Editor(this.tui, { borderColor: (text) => text, selectList: {} as never });
-		this.tui.addChild(this.editor);
+		const part = (render: Component["render"]): Component => ({ render, invalidate() {} });
+		const transcript = part(() => Array.from({ length: 99 }, () => "said"));
+		const widgets = part((width) => ["", ...[...this.widgets.values()].flatMap((widget) => widget.render(width))]);
+		for (const each of [transcript, widgets, this.editor, part(() => ["footer", "model"])]) this.tui.addChild(each);
 		this.tui.setFocus(this.editor);
 	}
 
@@ -268,10 +271,10 @@ describe("a list of choices", () => {
 		});
 	}
 
-	test("covers the editor in a terminal that is too low for both", async (t) => {
+	test("covers the editor in a terminal that is too low for both and what stands around them", async (t) => {
 		const screen = new Screen(t);
 		await screen.open();
-		const least = 5 + 5 + 3;
+		const least = 5 + 4 + 3;
 		screen.rows = least;
 		assert.equal(screen.shown.length, 5);
 		assert.deepEqual(screen.focus?.render(80), []);
@@ -279,10 +282,15 @@ describe("a list of choices", () => {
 		assert.deepEqual(screen.shown, []);
 		assert.equal(screen.focus.render(80).length, 9);
 		await screen.press(ESCAPE);
-		await screen.open({ rowsAbove: (width) => width / 40 });
-		assert.deepEqual(screen.shown, [], "a widget of two rows above it takes one more");
+		await screen.open();
+		screen.widgets.set("other", {
+			render: (width) => Array.from({ length: width / 40 }, () => "other"),
+			invalidate() {},
+		});
 		screen.rows = least + 1;
-		assert.equal(screen.shown.length, 5);
+		assert.deepEqual(screen.shown, ["other", "other"]);
+		screen.rows = least + 2;
+		assert.equal(screen.shown.length, 5 + 2);
 		await screen.press(ESCAPE);
 	});
 });
@@ -463,7 +471,7 @@ describe("keys that scroll", () => {
 		const { length } = screen.shown;
 		await screen.press("y");
 		await screen.press("\x1b[5~", "\x1b[6~", "\x1b[1;5H", "\x1b[1;5F", "\x1b[<64;3;4M", "\x1b[<65;3;4M");
-		const page = screen.rows - 5 - 3 - length;
+		const page = screen.rows - 4 - 3 - length;
 		assert.deepEqual(scrolled, [-page, page, "top", "bottom", -3, 3]);
 		assert.equal(screen.expanded, false);
 		await screen.press("\x0f");

@@ -306,7 +306,6 @@ describe("the editor behind a dialog", () => {
 		const typed: string[] = [];
 		const component = {
 			...{ getText: () => "", setText: () => {}, invalidate: () => {} },
-			render: (width: number) => Array.from({ length: width > 40 ? 4 : 5 }, () => ""),
 			handleInput: (data: string) => typed.push(data),
 		};
 		const tui: Record<string, unknown> = { getFocusedComponent: () => (focus === undefined ? component : focus) };
@@ -317,12 +316,11 @@ describe("the editor behind a dialog", () => {
 		return { typed, component, tui, ui, editor: new Editor(ui, piTui, tui as unknown as Tui) };
 	}
 
-	test("gets keys as if it had them, and says how many rows it takes", () => {
+	test("gets keys as if it had them", () => {
 		const { editor, component, typed } = screen(undefined);
 		assert.equal(editor.find(), component);
 		editor.type("\x1b[D");
 		assert.deepEqual(typed, ["\x1b[D"]);
-		assert.deepEqual([editor.rows(80), editor.rows(40)], [4, 5]);
 	});
 
 	test("is found again only while it has the keys, whatever editor comes later", () => {
@@ -345,7 +343,6 @@ describe("the editor behind a dialog", () => {
 			assert.equal(editor.find(), undefined);
 			for (const data of ["y", "\x1b[121u", "\x1b[200~a b\x1b[201~"]) editor.type(data);
 			assert.deepEqual(typed, ["paste y", "paste y", "paste a b"]);
-			assert.equal(editor.rows(80), 3);
 		});
 	}
 

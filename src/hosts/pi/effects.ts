@@ -45,11 +45,11 @@ export class Effects implements Host<Context> {
 	}
 
 	ask(state: State, meter: MeterId, ctx: Context, tally: Tally): OpenQuestion {
-		const { pi, odds, settings, notices } = this.#parts;
+		const { pi, odds, settings } = this.#parts;
 		const past = odds.atQuestion(state, meter, tally);
 		const question = questionAbout(state, meter, (call) => callText(call, toolsOf(pi)), past, tally);
 		const { askTimeout, bell } = settings.current;
-		return ask(ctx, question, askTimeout.value, bell.value, (width) => notices.rows(width));
+		return ask(ctx, question, askTimeout.value, bell.value);
 	}
 
 	post(text: string, from: "breaker" | "person"): void {

@@ -5,8 +5,6 @@ import type { Supplied } from "../../../settings/supplied.ts";
 import { type Context, NAME } from "../host/api.ts";
 import { draw, idleWidget, type Part, plain, widget } from "./widget.ts";
 
-const COLOURLESS = { fg: (_colour: unknown, text: string): string => text };
-
 export class Notices {
 	readonly #log: (message: string, isError: boolean) => void;
 	readonly #columns: () => number | undefined;
@@ -66,11 +64,6 @@ export class Notices {
 	/** Between runs, after a change: the start values of the next prompt. */
 	showIdle(state: State, ctx: Context): void {
 		if (state.phase.name === "idle") this.#show(idleWidget(state), ctx);
-	}
-
-	/** The rows of the line above the editor in a terminal of that width. */
-	rows(width: number): number {
-		return draw(this.#shown ?? [], COLOURLESS, width).length;
 	}
 
 	get isShowing(): boolean {

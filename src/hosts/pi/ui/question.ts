@@ -7,14 +7,8 @@ import type { Question } from "../../../loop/question.ts";
 import type { Context } from "../host/api.ts";
 import { choose } from "./dialog/dialog.ts";
 
-/** Only a deliberate yes continues. No reply in time, or a dialog that fails, is no answer. `rowsAbove`: of our widget. */
-export function ask(
-	ctx: Context,
-	question: Question,
-	seconds: Max,
-	bell: boolean,
-	rowsAbove?: (width: number) => number,
-): OpenQuestion {
+/** Only a deliberate yes continues. No reply in time, or a dialog that fails, is no answer. */
+export function ask(ctx: Context, question: Question, seconds: Max, bell: boolean): OpenQuestion {
 	const { ui, mode, signal } = ctx;
 	const time = seconds === "unlimited" ? undefined : seconds;
 	return openQuestion(signal, (closed, closeAfter) => {
@@ -23,7 +17,7 @@ export function ask(
 	});
 
 	async function pick(closed: AbortSignal): Promise<Reply> {
-		const picked = await choose(ui, question, { signal: closed, ring: bell, seconds: time, rowsAbove });
+		const picked = await choose(ui, question, { signal: closed, ring: bell, seconds: time });
 		switch (picked.kind) {
 			case "withdrawn":
 				return NO_REPLY;

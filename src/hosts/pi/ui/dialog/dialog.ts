@@ -36,8 +36,6 @@ export interface DialogOptions {
 	readonly ring?: boolean;
 	/** Withdraws it when nobody has pressed a key for so long and no other dialog was open. */
 	readonly seconds?: number | undefined;
-	/** The rows of the widget above the dialog. Default: one. */
-	readonly rowsAbove?: ((width: number) => number) | undefined;
 }
 
 type End = Result | Error;
@@ -98,12 +96,7 @@ class OpenDialog implements Component {
 		const words = choices.map(({ typed = [] }) => typed);
 		this.#typed = { words, isAmount: (text) => dialog.size?.(text) !== undefined };
 		this.#list = this.#opened;
-		this.#screen = new Screen(
-			parts,
-			this.#editor,
-			(width) => this.#draw("widget", width),
-			options.rowsAbove ?? (() => 1),
-		);
+		this.#screen = new Screen(parts, this.#editor, (width) => this.#draw("widget", width));
 		options.signal?.addEventListener("abort", this.#withdraw, { once: true });
 	}
 

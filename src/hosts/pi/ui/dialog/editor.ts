@@ -71,11 +71,6 @@ export class Editor {
 		return text;
 	}
 
-	/** The rows that it takes. */
-	rows(width: number): number {
-		return this.#component?.render(width).length ?? 3;
-	}
-
 	/** Gets the key as if it had the keys. `pasteToEditor` is second best: it puts a blank before a dot or a slash. */
 	type(data: string): void {
 		const component = this.overlay ?? this.#component;

@@ -18,9 +18,6 @@ export interface DialogParts<End> {
 	readonly settle: (end: End) => void;
 }
 
-/** Rows around the dialog, the editor and the widget above: pi's footer, a blank line, a line of the transcript. */
-const SURROUNDINGS = 4;
-
 /** Pi's screen, where pi scrolls itself. */
 interface Scrolling {
 	readonly scrollBy?: (lines: number) => void;
@@ -40,22 +37,16 @@ let opened = 0;
 export class Screen<End> {
 	readonly #parts: DialogParts<End>;
 	readonly #editor: Editor;
-	readonly #rowsAbove: (width: number) => number;
 	readonly #widget = `turn-limit:dialog-${++opened}`;
 	#handle: Handle | undefined;
 	/** The lines of the transcript beside the dialog. */
 	#page = 1;
+	#isMeasuring = false;
 
-	/** `draw` gives the lines of the widget; `rowsAbove` is the height of the one above it. */
-	constructor(
-		parts: DialogParts<End>,
-		editor: Editor,
-		draw: (width: number) => string[],
-		rowsAbove: (width: number) => number,
-	) {
+	/** `draw` gives the lines of the widget. */
+	constructor(parts: DialogParts<End>, editor: Editor, draw: (width: number) => string[]) {
 		this.#parts = parts;
 		this.#editor = editor;
-		this.#rowsAbove = rowsAbove;
 		parts.ui.setWidget(this.#widget, () => ({ render: draw, invalidate() {} }));
 	}
 
@@ -86,13 +77,24 @@ export class Screen<End> {
 	 */
 	lines(place: "widget" | "overlay", view: View, width: number): string[] {
 		const { ui, piTui, tui } = this.#parts;
+		if (this.#isMeasuring) return [];
 		const { rows } = tui.terminal;
-		const room = rows - SURROUNDINGS - this.#rowsAbove(width) - this.#editor.rows(width);
+		const room = rows - 1 - this.#rowsAround(width);
 		const fits = !view.hasKeys || (room >= leastRows(view) && !view.hasOverlay);
 		if (fits !== (place === "widget")) return [];
 		const lines = dialogLines(piTui, ui.theme, view, width, fits ? room : rows);
 		this.#page = Math.max(1, room - lines.length);
 		return lines;
+	}
+
+	/** The rows of everything but the dialog and the transcript, which comes first. One row of that stays in sight. */
+	#rowsAround(width: number): number {
+		this.#isMeasuring = true;
+		try {
+			return this.#parts.tui.children.slice(1).flatMap((part) => part.render(width)).length;
+		} finally {
+			this.#isMeasuring = false;
+		}
 	}
 
 	/** True if the key shows more of the transcript, as it does elsewhere in pi. */
