@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync, truncateSync, utimesSync, watch } fr
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { ODDS_FILE } from "../../src/history/odds-file.ts";
-import { endless, held, host, mark, text } from "../harness/index.ts";
+import { endless, held, host, mark, reloader, text } from "../harness/index.ts";
 import type { Host, HostOptions } from "../harness/index.ts";
 import { within } from "../harness/wait.ts";
 import { Story } from "../history/story.ts";
@@ -57,6 +57,18 @@ describe("a person with a history of 200 prompts", () => {
 			second,
 			/^Of your 80 prompts that came this far, 60 finished by themselves, half of them within 2 more turns \(\$0\.10\)\.$/m,
 		);
+	});
+
+	test("reads it again where pi reloads at the question", async (t) => {
+		const pi = await host(t, { ...options, after: [reloader] });
+		const rpc = await pi.rpc();
+		await reply(rpc, "advise");
+		await rpc.prompt("second");
+		const first = await rpc.question();
+		await rpc.prompt("/reload-now");
+		const second = await rpc.question();
+		assert.match(first.message ?? "", /^Of your 140 prompts /m);
+		assert.equal(second.message, first.message);
 	});
 
 	test("sees in /turn-limit where the present run stands, and nothing of it between runs", async (t) => {

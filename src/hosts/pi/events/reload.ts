@@ -9,6 +9,7 @@ import { type Duty, type Rank, release } from "../lifecycle/guard.ts";
 import type { Handover, PendingHandover } from "../lifecycle/handover.ts";
 import type { ReportFacts, Reports } from "../outcome/report.ts";
 import type { Notices } from "../ui/notices.ts";
+import type { PersonalOdds } from "../ui/odds.ts";
 import type { Messages, Outbox } from "./outbox.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
 import type { Turn, TurnFacts } from "./turn.ts";
@@ -47,6 +48,7 @@ interface ReloadParts {
 	readonly prompts: Prompts;
 	readonly outbox: Outbox;
 	readonly notices: Notices;
+	readonly odds: PersonalOdds;
 }
 
 export class Reload {
@@ -108,6 +110,7 @@ export class Reload {
 		parts.prompts.takeOver(prompt);
 		parts.outbox.takeOver(messages);
 		await parts.shared.takeOver(shared, meters);
+		await parts.odds.prepare();
 	}
 }
 
