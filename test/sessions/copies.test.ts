@@ -1,5 +1,7 @@
 /** More than one copy in a session, more than one session in a process, and pi's reloads. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs, { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
@@ -231,6 +233,19 @@ describe("a subagent", () => {
 		assert.deepEqual([pi.last?.stopReason, pi.last?.errorMessage], ["error", memberLine]);
 		assert.equal(followed.end(1), 53);
 		assert.equal(process.env["PI_TURN_LIMIT_ROOT"], `${process.pid}.${startOf(process.pid)}.1`);
+	});
+
+	test("stays one when it is reloaded after its parent has ended", async (t) => {
+		const process = spawn("sleep", ["600"]);
+		defer(t, () => process.kill());
+		const { pid = 0 } = process;
+		const { pi } = await child(t, parent({ pid, start: startOf(pid) }));
+		const isOver = once(process, "exit");
+		process.kill();
+		await isOver;
+		await pi.session.reload();
+		await pi.run("go on");
+		assert.deepEqual([pi.model.requests.length, isMember(pi)], [6, true]);
 	});
 
 	test("may be one of any run of its parent", async (t) => {

@@ -24,12 +24,12 @@ import { defer, Watch } from "../harness/wait.ts";
 const pi = (task: string): string =>
 	`"${node}" "${cli}" --offline --no-session -p ${task} < /dev/null > /dev/null 2>&1; echo $? >> ended`;
 
-/** The same over rpc, until it has settled. */
+/** The same over rpc, until it has settled or the test has ended. */
 const rpc = (task: string): string =>
 	[
 		`mkfifo ${task}.in; "${node}" "${cli}" --offline --no-session --mode rpc < ${task}.in > ${task}.out 2>&1 & exec 3> ${task}.in`,
 		`echo '{"type":"prompt","message":"${task}"}' >&3`,
-		`until grep -q agent_settled ${task}.out; do sleep 0.1; done; exec 3>&-; wait; echo $? >> ended`,
+		`while [ -e ${task}.in ] && ! grep -q agent_settled ${task}.out; do sleep 0.1; done; exec 3>&-; wait; echo $? >> ended`,
 	].join("; ");
 
 /** A pi that nobody waits for, and that begins when the agent which runs this has ended. */

@@ -1,5 +1,7 @@
 /** Trees that begin, end and break in odd ways. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -18,6 +20,7 @@ import {
 	times,
 } from "../harness/index.ts";
 import { family, tireless } from "../company/subagents-family.ts";
+import { defer } from "../harness/wait.ts";
 
 const TREE = { PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_TREE_TURNS: "4" };
 
@@ -89,12 +92,31 @@ test("a tree that the ledger does not know closes the gate", async (t) => {
 	assert.match(stderr, /failed and stopped the run: The ledger does not know the tree unknown/);
 });
 
+test("a member that is reloaded after its root has ended is a member still", async (t) => {
+	const root = spawn("sleep", ["600"]);
+	defer(t, () => root.kill());
+	const env = { PI_TURN_LIMIT_ROOT: `${root.pid}.${startOf(root.pid as number)}.1`, PI_MAX_TURNS: "2" };
+	const pi = await host(t, { model: endless(), env, after: [reloader], fresh: true });
+	const rpc = await pi.rpc({ answer: "no" });
+	await rpc.run("go");
+	const isOver = once(root, "exit");
+	root.kill();
+	await isOver;
+	await rpc.prompt("/reload-now");
+	await rpc.run("go on");
+	assert.deepEqual([pi.model.requests.length, rpc.questions], [4, []]);
+});
+
 test("an announcement that nobody can read is no tree", async (t) => {
 	const pi = await host(t, { model: [text("done")], env: liveRoot("{broken") });
 	assert.equal((await pi.print("go")).stdout, "done\n");
 });
 
 function liveRoot(tree: object | string): Record<string, string> {
-	const stat = readFileSync(`/proc/${process.pid}/stat`, "utf8");
-	return rootOf(`${process.pid}.${stat.split(") ").at(-1)?.split(" ")[19]}`, tree);
+	return rootOf(`${process.pid}.${startOf(process.pid)}`, tree);
+}
+
+function startOf(pid: number): string | undefined {
+	const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+	return stat.split(") ").at(-1)?.split(" ")[19];
 }

@@ -14,6 +14,8 @@ interface ProcessMemory {
 	owner: object | undefined;
 	/** The session managers of the sessions that have ended; undefined until one has. */
 	ended: WeakSet<object> | undefined;
+	/** The session managers of the sessions that an agent has started, as their environment says; undefined until one is. */
+	inheriting: WeakSet<object> | undefined;
 	/** The variable of the tree as this process was started with it; undefined until it is read. */
 	inherited: string | undefined;
 	/** By session id: left by an instance that was reloaded (lifecycle/handover.ts). */
@@ -38,6 +40,7 @@ export const shared: ProcessMemory = (slot[KEY] ??= {
 	isPi: undefined,
 	owner: undefined,
 	ended: undefined,
+	inheriting: undefined,
 	inherited: undefined,
 	legacies: new Map(),
 	commands: new Map(),

@@ -108,7 +108,10 @@ async function roleOf(session: object, isStartedByPi: boolean, mode: string): Pr
 	const value = process.env[TREE_VARIABLE] ?? "";
 	const announced = readTree(ownsProcess ? (shared.inherited ??= value) : value);
 	const isFromHere = !ownsProcess && announced !== undefined && isOwn(announced);
-	const isInherited = isFromHere || (await inherits(announced, mode === "print" || mode === "json"));
+	// Decided once in a session: at a reload, the agent that has started it may have ended.
+	const hasJoined = isFromHere || shared.inheriting?.has(session) === true;
+	const isInherited = hasJoined || (await inherits(announced, mode === "print" || mode === "json"));
+	if (isInherited) (shared.inheriting ??= new WeakSet()).add(session);
 	return { isMember: !ownsProcess || isInherited, ownsProcess, tree: isInherited ? announced?.tree : undefined };
 }
 
