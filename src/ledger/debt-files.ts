@@ -152,5 +152,6 @@ function unreadable(file: string, error: unknown): LedgerError {
 
 function fault(what: string, error: unknown): LedgerError {
 	if (error instanceof LedgerError) return error;
-	return new LedgerError("unsuited", `${what}: ${(error as Error).message}.`, { cause: error });
+	const why = (error as Error).message.replace(/\.$/, "");
+	return new LedgerError("unsuited", `${what}: ${why}.`, { cause: error });
 }

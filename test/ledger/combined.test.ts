@@ -1,11 +1,14 @@
 /** The machine's ledger and a fleet's as one, on two ledgers in memory. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
 import { type FleetHolds, CombinedLedger } from "../../src/ledger/combined.ts";
 import { LedgerError } from "../../src/ledger/faults.ts";
 import type { Account, Ledger } from "../../src/ledger/port.ts";
 import { memory } from "../../src/ledger/memory/ledger.ts";
+import { check } from "../spec/check.ts";
 import { balance, day, fault, fleet, MINUTE, NOON, tree } from "./world.ts";
 
 type Operation = Exclude<keyof Ledger, "close">;
@@ -43,6 +46,10 @@ class Failing {
 		this.#failing = { operation, when, times };
 	}
 
+	mend(): void {
+		this.#failing = undefined;
+	}
+
 	#failIf(operation: Operation, when: "before" | "after"): void {
 		const failing = this.#failing;
 		if (failing?.operation !== operation || failing.when !== when || failing.times-- <= 0) return;
@@ -52,21 +59,21 @@ class Failing {
 
 const BOTH = [fleet(), tree()];
 
-/** A fleet of 9 turns and a tree of 2, joined. */
-async function pair() {
+/** A fleet and a tree, joined. */
+async function pair(most = 9, here = 2) {
 	const clock = { now: NOON };
 	const home = new Failing(memory(() => clock.now)());
 	const there = new Failing(memory(() => clock.now)());
 	const holds: FleetHolds = new Map();
-	const open = (): CombinedLedger =>
+	const open = (known = holds): CombinedLedger =>
 		new CombinedLedger(
 			() => Promise.resolve(home.ledger),
 			() => Promise.resolve(there.ledger),
-			holds,
+			known,
 		);
 	const both = open();
-	await both.join(fleet({ turns: 9 }));
-	await both.join(tree({ turns: 2 }));
+	await both.join(fleet({ turns: most }));
+	await both.join(tree({ turns: here }));
 	const counted = async () => [await balance(there.books, fleet()), await balance(home.books, tree())];
 	const reserve = (id: string, ledger = both) => ledger.reserve(id, BOTH, { turns: 1 }, MINUTE);
 	return { both, home, there, holds, clock, open, counted, reserve };
@@ -271,4 +278,88 @@ suite("two ledgers as one", () => {
 		const never = (): Promise<Ledger> => assert.fail("It was opened.");
 		new CombinedLedger(never, never, new Map()).close();
 	});
+});
+
+/** Something that an agent does, and what fails meanwhile. */
+const step = fc.record({
+	agent: fc.integer({ min: 0, max: 2 }),
+	does: fc.constantFrom("goes on", "goes on", "goes on", "gives up", "renews", "opens anew", "sleeps"),
+	failing: fc.option(
+		fc.record({
+			where: fc.constantFrom("home", "there"),
+			operation: fc.constantFrom<Operation[]>("reserve", "settle", "read", "renew"),
+			when: fc.constantFrom("before", "after"),
+		}),
+	),
+});
+
+/** An agent that takes one turn after the other, and settles later what it could not settle. */
+class Agent {
+	readonly #open: () => Ledger;
+	#ledger: Ledger;
+	#turn: { readonly id: string; isHeld: boolean } | undefined;
+	#owed: { readonly id: string; readonly amounts: { turns?: number } }[] = [];
+	/** Turns that were admitted. */
+	taken = 0;
+
+	constructor(open: () => Ledger) {
+		this.#open = open;
+		this.#ledger = open();
+	}
+
+	async act(does: string): Promise<void> {
+		try {
+			if (does === "opens anew") this.#ledger = this.#open();
+			else if (does === "renews" && this.#turn) await this.#ledger.renew([this.#turn.id], MINUTE);
+			else if (does === "gives up" || (does === "goes on" && this.#turn?.isHeld)) await this.end();
+			else if (does === "goes on") await this.#reserve();
+		} catch (error) {
+			if (!fault("unreachable")(error)) throw error;
+			this.#ledger = this.#open();
+		}
+	}
+
+	/** The turn is over, if there is one. */
+	async end(): Promise<void> {
+		if (this.#turn) this.#owed.push({ id: this.#turn.id, amounts: this.#turn.isHeld ? { turns: 1 } : {} });
+		this.#turn = undefined;
+		for (let next = this.#owed[0]; next; next = this.#owed[0]) {
+			await this.#ledger.settle(next.id, BOTH, next.amounts);
+			this.#owed.shift();
+		}
+	}
+
+	async #reserve(): Promise<void> {
+		if (this.#owed.length > 0) await this.end();
+		const turn = (this.#turn ??= { id: randomUUID(), isHeld: false });
+		const { granted } = await this.#ledger.reserve(turn.id, BOTH, { turns: 1 }, MINUTE);
+		if (!granted) return;
+		turn.isHeld = true;
+		this.taken++;
+	}
+}
+
+test("whatever fails, and whenever, both count each turn once, hold nothing in the end, and grant no more than there is", async () => {
+	const room = fc.integer({ min: 1, max: 3 });
+	const property = fc.asyncProperty(room, room, fc.array(step, { maxLength: 40 }), async (most, here, steps) => {
+		const { home, there, clock, counted, open } = await pair(most, here);
+		const agents = Array.from({ length: 3 }, () => {
+			const holds: FleetHolds = new Map();
+			return new Agent(() => open(holds));
+		});
+		for (const { agent, does, failing } of steps) {
+			if (does === "sleeps") clock.now += MINUTE;
+			if (failing) ({ home, there })[failing.where].fail(failing.operation, failing.when);
+			await agents[agent]?.act(does);
+			for (const ledger of [home, there]) ledger.mend();
+		}
+		for (const agent of agents) await agent.end();
+		const taken = agents.reduce((all, agent) => all + agent.taken, 0);
+		assert.ok(taken <= Math.min(most, here));
+		assert.deepEqual(await counted(), [
+			[taken, 0, most],
+			[taken, 0, here],
+		]);
+	});
+	await check(property, 2_000, 250, 400);
 });

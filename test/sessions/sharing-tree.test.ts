@@ -361,7 +361,9 @@ describe("the ledger", () => {
 		assert.deepEqual([seen, open(pi)], [[1], []]);
 		await say(pi);
 		assert.deepEqual(open(pi), []);
-		await say(pi, "day +3");
-		assert.equal(existsSync(fileOf(pi)), true);
+		assert.deepEqual(await say(pi, "day +3"), ["3 turns more: 6 today."]);
+		assert.deepEqual([existsSync(fileOf(pi)), open(pi)], [true, []]);
+		await say(pi, "day 5");
+		assert.deepEqual(await status(pi, "day turns"), ["day turns  1 of 8 (5 + 3)  /turn-limit"]);
 	});
 });

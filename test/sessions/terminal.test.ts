@@ -287,6 +287,14 @@ describe("/turn-limit advise", () => {
 		assert.equal(said?.type, "error");
 	});
 
+	test("says so in one line, whatever stands in the path that it quotes", async (t) => {
+		const followed = new Followed(t);
+		const directory = "sessions\u001b[2J\npi-turn-limit: completed";
+		const pi = await inside(t, { env: { PI_CODING_AGENT_SESSION_DIR: directory }, files: { [directory]: "" } });
+		await pi.run("/turn-limit advise");
+		assert.match(followed.stderr, /^pi-turn-limit: advise: ENOTDIR: [^\p{Cc}]* pi-turn-limit: completed'\n$/u);
+	});
+
 	describe("--apply", () => {
 		const files = Object.fromEntries(Object.entries(personsSessions()).slice(0, 20));
 		const said = (pi: Inside): string[] => pi.notifications.slice(1).map(({ type, message }) => `${type}: ${message}`);

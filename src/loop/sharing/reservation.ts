@@ -290,6 +290,8 @@ export class Reservations {
 			await this.#makeGrants(await this.#unsettled.ready());
 		} catch (error) {
 			this.#unsettled.lose(error);
+		} finally {
+			await this.#closeBetweenRuns();
 		}
 	}
 
@@ -330,7 +332,7 @@ export class Reservations {
 			this.#unsettled.lose(error);
 			throw error;
 		} finally {
-			if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
+			await this.#closeBetweenRuns();
 		}
 	}
 
@@ -342,6 +344,10 @@ export class Reservations {
 			if (faultOf(error)?.knows === "others" && !this.#membership.isKnown(account)) return [];
 			throw error;
 		}
+	}
+
+	async #closeBetweenRuns(): Promise<void> {
+		if (this.#turn === undefined && this.#membership.agent === undefined) await this.#close();
 	}
 
 	async #close(): Promise<void> {

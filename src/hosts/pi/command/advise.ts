@@ -3,6 +3,7 @@ import type * as historyModule from "../../../history/index.ts";
 import { bound } from "../../../core/limit.ts";
 import { kindOf, type Max, METER_IDS, type RunMeterId } from "../../../core/meters.ts";
 import type { State } from "../../../core/state.ts";
+import { clip } from "../../../core/text.ts";
 import { COMMAND, type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
 import { loadPiTui } from "../ui/load-pi-tui.ts";
 import type { Notices } from "../ui/notices.ts";
@@ -75,7 +76,7 @@ async function read(
 	} catch (error) {
 		if (orDisposed(ctx) === DISPOSED) return undefined;
 		if (stopping.signal.aborted) notices.say("advise: stopped.", "info", ctx);
-		else notices.say(`advise: ${error instanceof Error ? error.message : String(error)}`, "error", ctx);
+		else notices.say(`advise: ${clip(error instanceof Error ? error.message : String(error), 300)}`, "error", ctx);
 		return undefined;
 	} finally {
 		stopWatching();
