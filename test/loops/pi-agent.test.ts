@@ -67,9 +67,9 @@ describe("hooks go on working:", () => {
 		};
 		const { agent, outcomes, model } = stage({ turns: 2, grace: 0 }, endless, early);
 		const { prepareRequest, beforeToolCall, finishTurn } = agent;
-		agent.prepareRequest = async (...given) => (heard.push("late request"), await prepareRequest?.(...given));
+		agent.prepareRequest = (...given) => (heard.push("late request"), prepareRequest?.(...given));
 		agent.beforeToolCall = async (...given) => (heard.push("late call"), await beforeToolCall?.(...given));
-		agent.finishTurn = async (...given) => (heard.push("late turn"), await finishTurn?.(...given));
+		agent.finishTurn = (...given) => (heard.push("late turn"), finishTurn?.(...given));
 		await agent.prompt("go");
 		const turn = ["request", "call", "turn"].flatMap((what) => [`late ${what}`, `early ${what}`]);
 		assert.deepEqual([heard, outcomes, model.requests.length], [[...turn, ...turn], ["exhausted 2"], 2]);
