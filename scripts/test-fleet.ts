@@ -20,8 +20,11 @@ try {
 	process.env["DATABASE_URL"] = named || own?.address();
 	const execArgv = ["--import", new URL("../test/harness/deadline.ts", import.meta.url).href];
 	const results = run({ files: globSync(tests), concurrency: 1, execArgv });
+	let passed = 0;
+	results.on("test:pass", () => (passed += 1));
 	results.on("test:fail", () => (process.exitCode = 1));
 	await pipeline(results, new spec(), process.stdout, { end: false });
+	if (passed === 0) process.exitCode = 1;
 } finally {
 	await own?.remove();
 }

@@ -282,10 +282,10 @@ suite("a process that has used a fleet's ledger", () => {
 		["", ""],
 		[" (without TLS)", "?sslmode=disable"],
 	] as const) {
-		test(`ends while the ledger is open and idle${what}`, async (t) => {
+		test(`is kept by nothing while the ledger is open and idle${what}`, async (t) => {
 			const base = await database(t);
-			const work = 'await (await openPostgres({ address: at })).join(account); console.log("joined");';
-			assert.equal(await run(t, base.address("agent") + query, work), "joined\n");
+			const work = "await (await openPostgres({ address: at })).join(account); await left();";
+			assert.equal(await run(t, base.address("agent") + query, work), "\n");
 		});
 	}
 

@@ -26,6 +26,16 @@ async function setClock({ sql }: Database, now: number): Promise<void> {
 	);
 }
 
+test("a hold that has lapsed is replaced by what its turn has cost, also where another agent has joined since", async (t) => {
+	const { base, agent, accounts, lapse } = await joined(t, { cost: 20 });
+	await agent.reserve("a", accounts, { turns: 1, cost: 1 }, MINUTE);
+	await lapse();
+	const other = await base.open(t, { address: base.address("agent") });
+	for (const account of accounts) await other.join(account);
+	await agent.settle("a", accounts, { turns: 1, cost: 9 });
+	assert.deepEqual(await balance(agent, fleet(), "cost"), [9, 0, 20]);
+});
+
 suite("a budget that is reset", () => {
 	test("counts anew alone: its day goes on, also with turns of agents that were killed", async (t) => {
 		const { agent, accounts, operator, lapse } = await joined(t);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { parseAddress } from "../../src/ledger/postgres/address.ts";
 import { toAnswer } from "../../src/ledger/postgres/answer.ts";
+import { openPostgres } from "../../src/ledger/postgres/ledger.ts";
 import { checkVersion, clientMissing, toFailure, tooLate } from "../../src/ledger/postgres/faults.ts";
 import { type Fault, LedgerError } from "../../src/ledger/faults.ts";
 import { root } from "../harness/process.ts";
@@ -19,6 +20,21 @@ const LOST = { passing: "lost" };
 const HOSTILE = "\u001b[2J\u0007\u001b]52;c;aGk=\u0007\npi-turn-limit: completed\u202e\u2028x";
 
 const isSafe = (text: string): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
+
+test("a host that cannot be reached leaves the time that is left to those behind it", async (t) => {
+	const { setTimeout: real } = globalThis;
+	const shares: number[] = [];
+	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0) => {
+		shares.push(ms);
+		return real(then, ms);
+	});
+	const at = "postgres://ada:s3cret@127.0.0.1:1,127.0.0.1:1,127.0.0.1:1/budgets";
+	await assert.rejects(openPostgres({ address: at, deadline: 600_000 }), /nothing listens there/);
+	assert.deepEqual(
+		shares.map((ms) => Math.round(ms / 100_000)),
+		[2, 3, 6],
+	);
+});
 
 suite("an error of a server", () => {
 	const codes = [

@@ -9,7 +9,7 @@ import { loopLimit } from "../../src/hosts/loop/index.ts";
 import { limitAgent, type AgentLimitOptions } from "../../src/hosts/pi-agent/index.ts";
 import { calls, type Reply, text } from "../harness/model.ts";
 import { replaceVariables } from "../harness/session.ts";
-import { piStream, ScriptedModel, type Script } from "./model.ts";
+import { piStream, PRICE, ScriptedModel, type Script } from "./model.ts";
 
 const MODEL = { id: "m", api: "a", provider: "p", input: ["text"], contextWindow: 1e6 } as unknown as Model<Api>;
 const work = (n: number): Reply => calls({ name: "noop", args: { n } });
@@ -67,9 +67,9 @@ describe("hooks go on working:", () => {
 		};
 		const { agent, outcomes, model } = stage({ turns: 2, grace: 0 }, endless, early);
 		const { prepareRequest, beforeToolCall, finishTurn } = agent;
-		agent.prepareRequest = async (...given) => (heard.push("late request"), await prepareRequest?.(...given));
+		agent.prepareRequest = (...given) => (heard.push("late request"), prepareRequest?.(...given));
 		agent.beforeToolCall = async (...given) => (heard.push("late call"), await beforeToolCall?.(...given));
-		agent.finishTurn = async (...given) => (heard.push("late turn"), await finishTurn?.(...given));
+		agent.finishTurn = (...given) => (heard.push("late turn"), finishTurn?.(...given));
 		await agent.prompt("go");
 		const turn = ["request", "call", "turn"].flatMap((what) => [`late ${what}`, `early ${what}`]);
 		assert.deepEqual([heard, outcomes, model.requests.length], [[...turn, ...turn], ["exhausted 2"], 2]);
@@ -115,6 +115,19 @@ describe("hooks go on working:", () => {
 			assert.equal(agent.state.errorMessage, "bad hook");
 			assert.deepEqual([outcomes, limit.outcome?.kind], [["failed 1"], "failed"]);
 		});
+
+	test("what a tool reports that it has spent is charged", async () => {
+		const { agent, limit } = stage({ turns: 2, grace: 0 }, endless);
+		const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.25 };
+		const usage = { input: 700, output: 60, cacheRead: 9_000, cacheWrite: 5, totalTokens: 9_765, cost };
+		agent.afterToolCall = () => Promise.resolve({ usage });
+		await agent.prompt("go");
+		const { cost: dollars, tokens } = limit.snapshot();
+		const { outcome } = limit;
+		const replies = 2 * PRICE;
+		assert.deepEqual([outcome?.cost, dollars.used], [replies + 0.5, replies + 0.5]);
+		assert.ok(tokens.used >= 2 * 765 && outcome?.tokens === tokens.used, `${tokens.used} tokens`);
+	});
 
 	test("tools that end the run end it by themselves", async () => {
 		const { agent, outcomes } = stage({ turns: 1 }, endless, {}, true);

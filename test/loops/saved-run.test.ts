@@ -138,6 +138,12 @@ describe("a run that is resumed", () => {
 		assert.equal(await work(again, 9), 1);
 	});
 
+	test("has the round of their own size that a person has granted", async () => {
+		const first = loopLimit({ turns: 1, grace: 0, ask: () => ({ answer: "yes", grant: 4 }) }).start();
+		await work(first, 1);
+		assert.equal(await work(resume({ turns: 1, grace: 0 }, first), 9), 4);
+	});
+
 	test("adds nothing to the session that has counted it as it went", async () => {
 		const limit = loopLimit({ sessionTurns: 5, grace: 0 });
 		const first = limit.start();

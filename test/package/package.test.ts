@@ -80,6 +80,16 @@ test("the package holds what it needs, nothing of the tests, and no TypeScript t
 	);
 });
 
+test("the bundle holds of other packages what it says, and no client of PostgreSQL", () => {
+	const bundle = readdirSync(join(installed(), "pi-turn-limit")).map((name) =>
+		readFileSync(join(installed(), "pi-turn-limit", name), "utf8"),
+	);
+	const packages = bundle.flatMap((text) =>
+		[...text.matchAll(/^\/\/ (?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name),
+	);
+	assert.deepEqual([...new Set(packages)].sort(), ["@earendil-works/pi-tui", "get-east-asian-width"]);
+});
+
 test("every page in the package links only what is in it", () => {
 	const pages = readdirSync(installed(), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
 	for (const page of pages.filter((page) => page !== "CONTRIBUTING.md")) {

@@ -52,18 +52,21 @@ for (const mode of ["print", "json"] as const) {
 	});
 }
 
-test("a script whose last turn cannot be kept exits with 1 and says what is lost", async (t) => {
-	const pi = await harmed(t, {}, (pi) => {
-		harm(pi);
-		writeFileSync(debts(pi), "");
+for (const mode of ["print", "json"] as const) {
+	test(`a script (${mode}) whose last turn cannot be kept exits with 1 and says what is lost`, async (t) => {
+		const pi = await harmed(t, {}, (pi) => {
+			harm(pi);
+			writeFileSync(debts(pi), "");
+		});
+		const { code, stdout, stderr } = await pi[mode]("go");
+		assert.equal(code, 1);
+		assert.match(stdout, mode === "print" ? /^done\n$/ : /"done"/);
+		assert.match(
+			stderr,
+			/^pi-turn-limit: Not counted in the shared budget: 1 turn, \$5\.00, .*\. It is lost when this process ends\. The ledger is refused: .* A debt cannot be kept in .*: EEXIST.*\n$/,
+		);
 	});
-	const { code, stdout, stderr } = await pi.print("go");
-	assert.deepEqual([code, stdout], [1, "done\n"]);
-	assert.match(
-		stderr,
-		/^pi-turn-limit: Not counted in the shared budget: 1 turn, \$5\.00, .*\. It is lost when this process ends\. The ledger is refused: .* A debt cannot be kept in .*: EEXIST.*\n$/,
-	);
-});
+}
 
 test("a line break in the name of the agent directory makes no line of its own", async (t) => {
 	const pi = await harmed(t, {}, ({ env }) => {

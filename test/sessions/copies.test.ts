@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import fs, { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import fs, { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -250,6 +250,19 @@ describe("a subagent", () => {
 
 	test("may be one of any run of its parent", async (t) => {
 		const { pi } = await child(t, parent({ run: "12" }));
+		assert.equal(isMember(pi), true);
+	});
+
+	test("is one of a pi whose name has a parenthesis and a space", async (t) => {
+		const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+		defer(t, () => rmSync(folder, { recursive: true }));
+		const name = join(folder, "an) agent");
+		symlinkSync("/bin/sleep", name);
+		const agent = spawn(name, ["600"], { stdio: "ignore" });
+		defer(t, () => agent.kill());
+		await once(agent, "spawn");
+		const pid = agent.pid ?? 0;
+		const { pi } = await child(t, parent({ pid, start: startOf(pid) }));
 		assert.equal(isMember(pi), true);
 	});
 

@@ -200,13 +200,14 @@ describe("the line about a stop", () => {
 		assert.equal(followed.stderr, partialLine);
 	});
 
-	test("is not printed before the run that an extension starts, and is when the session is left for another", async (t) => {
-		const { pi, followed } = await script(t, ["works"]);
-		await pi.session.sendUserMessage("go on");
-		assert.equal(followed.stderr, "");
-		await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "new" });
-		assert.equal(followed.stderr, stopLine);
-	});
+	for (const reason of ["new", "resume", "fork"] as const)
+		test(`is not printed before the run that an extension starts, and is when the session is left for another (${reason})`, async (t) => {
+			const { pi, followed } = await script(t, ["works"]);
+			await pi.session.sendUserMessage("go on");
+			assert.equal(followed.stderr, "");
+			await pi.session.extensionRunner.emit({ type: "session_shutdown", reason });
+			assert.equal(followed.stderr, stopLine);
+		});
 
 	for (const reason of ["quit", "reload"] as const) {
 		test(`is left to the end of the process at the session's end (${reason})`, async (t) => {

@@ -60,6 +60,22 @@ class Slow {
 
 const today: Account = { scope: "day", zone: Intl.DateTimeFormat().resolvedOptions().timeZone, caps: {} };
 
+test("what was spent before midnight counts on that day, though the ledger hears of it later", async (t) => {
+	let now = Date.parse("2031-05-04T23:59:50");
+	t.mock.method(Date, "now", () => now);
+	const books = memory()();
+	const slow = new Slow(books);
+	slow.stall();
+	const shares = new Reservations("nowhere", () => Promise.resolve(slow.ledger), undefined);
+	const charging = shares.charge({ cost: 5 }, limited({ dayCost: 9 }));
+	now += 20_000;
+	await slow.answer();
+	await charging;
+	const used = async (date: string): Promise<unknown> =>
+		(await books.read([{ ...today, date }]))[0]?.meters["cost"]?.used;
+	assert.deepEqual([await used("2031-05-04"), await used("2031-05-05")], [5, undefined]);
+});
+
 describe("an agent that waits for what another holds", () => {
 	test("asks less and less often, and has it when the other has settled", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
