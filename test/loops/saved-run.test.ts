@@ -138,6 +138,13 @@ describe("a run that is resumed", () => {
 		assert.equal(await work(again, 9), 1);
 	});
 
+	test("in the session in which it began is not counted again", async () => {
+		const limit = loopLimit({ sessionTurns: 5, grace: 0 });
+		const first = limit.start();
+		await work(first, 3);
+		assert.equal(await work(limit.start({ from: first.save() }), 9), 2);
+	});
+
 	test("goes on counting repeated calls and knows the wrap-up that was given", async () => {
 		const first = loopLimit({ turns: 6, grace: 4, repeats: 4 }).start();
 		for (let n = 0; n < 3; n++) {

@@ -19,7 +19,7 @@ const LEASE = 600_000;
 /** The account that the runs of one limit share. */
 export class SessionBudget {
 	readonly ledger: Ledger = memory(Date.now, REMEMBERED)();
-	/** Runs that were resumed here, or began here. */
+	/** Runs that may be resumed here and are counted already. */
 	readonly #runs = new Set<string>();
 	#wake = (): void => {};
 	#change = this.#next();
@@ -43,11 +43,11 @@ export class SessionBudget {
 	/** Counts what a run had spent in another process; a run that is known here was counted as it went. */
 	async resume(run: string, spent: Amounts): Promise<void> {
 		if (this.#runs.has(run)) return;
-		this.begin(run);
+		this.saved(run);
 		await this.settle(run, spent);
 	}
 
-	begin(run: string): void {
+	saved(run: string): void {
 		this.#runs.add(run);
 	}
 
