@@ -590,6 +590,28 @@ describe("the session's limits", () => {
 		assert.equal(brief(await run.settle()), "exhausted sessionTurns 0");
 	});
 
+	test("hold for a turn what the largest one has spent, without its tools", async () => {
+		for (const [response, tool, expected] of [
+			[0.6, 0, "waits"],
+			[0.1, 0.5, "admitted"],
+		] as const) {
+			const limit = loopLimit({ sessionCost: 1, grace: 0 });
+			const [a, b] = [limit.start(), limit.start()];
+			await a.turn();
+			await a.charge({ cost: response });
+			await a.charge({ cost: tool });
+			await a.endTurn({ goesOn: true });
+			await a.turn();
+			let answer: string | undefined;
+			const waiting = b.turn().then((notes) => (answer = notes ? "admitted" : "refused"));
+			await new Promise(setImmediate);
+			assert.equal(answer ?? "waits", expected);
+			await a.charge({ cost: 0.1 });
+			await waiting;
+			assert.equal(answer, "admitted");
+		}
+	});
+
 	test("are raised by a yes, for every run", async () => {
 		let asked = 0;
 		const limit = loopLimit({ sessionTurns: 10, ask: () => ++asked === 1 });

@@ -138,6 +138,19 @@ describe("a run that is resumed", () => {
 		assert.equal(await work(again, 9), 1);
 	});
 
+	test("twice from one text is counted once in the session, however late", async (t) => {
+		t.mock.timers.enable({ apis: ["Date"] });
+		const first = loopLimit({ sessionTurns: 9 }).start();
+		await work(first, 3);
+		const from = first.save();
+		const limit = loopLimit({ sessionTurns: 6, grace: 0 });
+		const run = limit.start({ from });
+		await work(run, 1);
+		t.mock.timers.tick(3_600_000);
+		await work(run, 1);
+		assert.equal(await work(limit.start({ from }), 9), 1);
+	});
+
 	test("in the session in which it began is not counted again", async () => {
 		const limit = loopLimit({ sessionTurns: 5, grace: 0 });
 		const first = limit.start();

@@ -85,7 +85,6 @@ export class SessionShare {
 		for (;;) {
 			const { change } = this.#budget;
 			const made = await ledger.reserve(id, [account], { ...this.#largest, turns: 1 }, LEASE);
-			if (!made.granted && made.spent) this.#turn = undefined;
 			if (made.granted || made.spent) return this.#tell(made.readings, meters);
 			// A run that is never settled changes nothing when its hold lapses.
 			await pause(LEASE / 1000, [signal], change);
@@ -134,7 +133,7 @@ export class SessionShare {
 
 	/** Without what others hold: it may not be spent, and only the gate can wait for it. */
 	#tell(readings: readonly Reading[], meters: Meters): Balances {
-		const balances = IDS.filter((id) => isLimited(meters[id])).map((id) => {
+		const balances = IDS.map((id) => {
 			const { used = 0, cap = Infinity } = readings[0]?.meters[kindOf(id).of] ?? {};
 			return [id, { used, cap: Number(cap) }] as const;
 		});
