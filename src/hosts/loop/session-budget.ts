@@ -85,7 +85,7 @@ export class SessionShare {
 		for (;;) {
 			const { change } = this.#budget;
 			const made = await ledger.reserve(id, [account], { ...this.#largest, turns: 1 }, LEASE);
-			if (made.granted || made.spent) return this.#tell(made.readings, meters);
+			if (made.granted || made.spent) return this.#tell(made.readings);
 			// A run that is never settled changes nothing when its hold lapses.
 			await pause(LEASE / 1000, [signal], change);
 			if (signal?.aborted) return undefined;
@@ -112,12 +112,12 @@ export class SessionShare {
 		if (this.#turn && !this.#turn.isUnderWay) await this.#budget.settle(this.#take(this.#turn.id), {});
 	}
 
-	/** Gives the balances of what is limited. `isTurn`: the turn under way has spent it. */
+	/** Gives the balances. `isTurn`: the turn under way has spent it. */
 	async charge(amounts: Amounts, isTurn: boolean, meters: Meters): Promise<Balances> {
 		const turn = isTurn && this.#turn?.isUnderWay ? this.#turn : undefined;
 		if (isTurn) this.#largest = larger(this.#largest, withinMost(amounts));
 		await this.#budget.settle(turn ? this.#take(turn.id) : randomUUID(), turn ? { ...amounts, turns: 1 } : amounts);
-		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]), meters);
+		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]));
 	}
 
 	/** The run is over. A turn whose end was never reported counts as spent. */
@@ -132,7 +132,7 @@ export class SessionShare {
 	}
 
 	/** Without what others hold: it may not be spent, and only the gate can wait for it. */
-	#tell(readings: readonly Reading[], meters: Meters): Balances {
+	#tell(readings: readonly Reading[]): Balances {
 		const balances = IDS.map((id) => {
 			const { used = 0, cap = Infinity } = readings[0]?.meters[kindOf(id).of] ?? {};
 			return [id, { used, cap: Number(cap) }] as const;
