@@ -288,6 +288,17 @@ describe("a run", () => {
 		assert.deepEqual(problems, []);
 	});
 
+	test("uses the grace that a function gives at the end of a turn", async () => {
+		let grace = 1;
+		const run = loopLimit({ turns: 4, grace: () => grace }).start();
+		await work(run, 1);
+		grace = 2;
+		await run.turn();
+		grace = 1;
+		await run.endTurn({ goesOn: true });
+		assert.deepEqual(await run.turn(), []);
+	});
+
 	test("uses the grace that a function gives before its first turn", async () => {
 		let grace = 0;
 		const run = loopLimit({ turns: 9, grace: () => grace }).start();
