@@ -233,12 +233,12 @@ describe("a run", () => {
 			const run = loopLimit().start({ signal });
 			if (where !== "at a turn") await run.turn();
 			if (where === "at its end") await run.endTurn({ goesOn: true });
-			Object.defineProperty(signal, "aborted", {
-				get: () => {
-					throw new Error("bad signal");
-				},
-			});
+			const get = (): never => {
+				throw new Error("bad signal");
+			};
+			Object.defineProperty(signal, "aborted", { configurable: true, get });
 			assert.equal(await go(run), expected);
+			Reflect.deleteProperty(signal, "aborted");
 			assert.equal((await run.settle()).kind, "failed");
 		});
 

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { loopLimit, type LoopLimit, type LoopOptions, type LoopRun } from "../../src/hosts/loop/index.ts";
+import { openIn } from "../ledger/sandbox.ts";
 import { replaceVariables } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 
@@ -148,6 +149,17 @@ describe("a day", () => {
 		await next.turn();
 		const { dayTurns, dayTokens } = next.snapshot();
 		assert.deepEqual([dayTurns.used, dayTokens.used], [2, 30]);
+	});
+
+	test("is left closed by what is reported after the end", async (t) => {
+		const folder = dirname(sandbox(t));
+		const run = limited({ dayTurns: 9 }).start();
+		await run.turn();
+		await run.endTurn({ goesOn: false });
+		assert.notDeepEqual(openIn(folder), []);
+		await run.settle();
+		await run.charge({ cost: 0.5 });
+		assert.deepEqual(openIn(folder), []);
 	});
 
 	test("counts what is reported after the end", async (t) => {
