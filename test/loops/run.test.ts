@@ -255,6 +255,16 @@ describe("a run", () => {
 		assert.equal(await end(run), "completed");
 	});
 
+	test("whose request failed has failed, although the person aborts then", async () => {
+		const abort = new AbortController();
+		const run = loopLimit().start({ signal: abort.signal });
+		await work(run, 1);
+		await run.turn();
+		run.fail("overloaded");
+		abort.abort();
+		assert.equal((await run.settle()).kind, "failed");
+	});
+
 	test("whose person aborts between two turns is interrupted", async () => {
 		const abort = new AbortController();
 		const run = loopLimit().start({ signal: abort.signal });
