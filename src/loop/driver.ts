@@ -136,7 +136,7 @@ export class Driver<C> {
 	}
 
 	/** The host has settled: time and debts, then the outcome. Does nothing between runs. `isCut`: what was under way was cut off. */
-	async settle(at: C, isCut = false): Promise<void> {
+	async settle(at: C, isCut: boolean): Promise<void> {
 		await this.chargeTime(at);
 		this.#clock.stop();
 		this.#host.withdraw(at);
@@ -229,7 +229,7 @@ export class Driver<C> {
 	// Shared limits
 
 	/** Reads the ledger where something is shared. `isAsked`: by a person, who waits for a fleet's server. @throws LedgerError */
-	async readShared(at: C, isAsked = false): Promise<Shared | undefined> {
+	async readShared(at: C, isAsked: boolean): Promise<Shared | undefined> {
 		if (!isSharing(this.#state)) return undefined;
 		const { balances, ...shared } = await this.#shared.read(this.#state.meters, isAsked);
 		await this.#adopt(balances, at);
@@ -302,15 +302,15 @@ export class Driver<C> {
 			case "close_question":
 				return this.#question?.close();
 			case "advise":
-				return host.post(host.wrapUp(wrapUp(effect.meter, effect.remaining), at), "breaker", at);
+				return host.post(host.wrapUp(wrapUp(effect.meter, effect.remaining), at), at);
 			case "point_out":
-				return host.post(pointOut(effect.call, effect.times), "breaker", at);
+				return host.post(pointOut(effect.call, effect.times), at);
 			case "synthesize":
-				if (this.#state.phase.name === "finishing") host.post(finalPass(this.#state.phase.trip), "breaker", at);
+				if (this.#state.phase.name === "finishing") host.post(finalPass(this.#state.phase.trip), at);
 				return;
 			case "resume":
 				host.withdraw(at);
-				return host.post(RESUMED, "breaker", at);
+				return host.post(RESUMED, at);
 			case "continue":
 				return host.goOn(at);
 			case "abort":
@@ -328,7 +328,7 @@ export class Driver<C> {
 		this.#clock.run();
 		// A command, or the end of the session, may have answered it.
 		if (this.#state.phase.name !== "asking") return;
-		if (guidance !== undefined) this.#host.post(guidance, "person", at);
+		if (guidance !== undefined) this.#host.post(guidance, at, "person");
 		// The end of the run reports an abort.
 		if (this.#host.signal(at)?.aborted) return;
 		if (isYes(answered.answer)) this.#tally.continued();

@@ -24,8 +24,8 @@ export interface OpenQuestion {
 export interface Host<C> {
 	/** Asks whether to go on past this meter's limit; `tally` has what was done since a person last decided. */
 	ask(state: State, meter: MeterId, at: C, tally: Tally): OpenQuestion;
-	/** Puts a text into the model's next request. */
-	post(text: string, from: "breaker" | "person", at: C): void;
+	/** Puts a text into the model's next request: ours, or a person's. */
+	post(text: string, at: C, from?: "person"): void;
 	/** Takes back what was posted and not sent; a person's words go back to the person. */
 	withdraw(at: C): void;
 	/** The wrap-up that is sent: `text`, or the user's own. */

@@ -85,7 +85,8 @@ async function soakSession(isAttended: boolean): Promise<void> {
 	for (const undo of undos) await undo();
 }
 
-function inUse(): number {
+/** The heap in use, in bytes, without garbage. */
+export function inUse(): number {
 	setFlagsFromString("--expose-gc");
 	(runInNewContext("gc") as () => void)();
 	return process.memoryUsage().heapUsed;

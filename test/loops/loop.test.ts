@@ -121,6 +121,12 @@ describe("a price", () => {
 		assert.deepEqual(asked, [{ tokens: 500, model: "small" }]);
 	});
 
+	test("leaves nothing to be missed", async () => {
+		const problems: string[] = [];
+		await costOf({ cost: 1, price: () => 0.5, onProblem: (problem) => problems.push(problem) }, { tokens: 9 });
+		assert.deepEqual(problems, []);
+	});
+
 	test("may come late", async () => {
 		assert.equal(await costOf({ price: () => Promise.resolve(0.5) }, { tokens: 9 }), 0.5);
 	});
@@ -200,8 +206,41 @@ describe("a run", () => {
 		await run.settle();
 		assert.equal(await run.turn(), undefined);
 		assert.match((await run.call(call())) ?? "", /^Not run/);
+		assert.equal(run.snapshot().toolCalls.used, 0);
 		assert.equal(await run.endTurn({ goesOn: true }), "stop");
 	});
+
+	test("has its last answer in a turn that does not go on, unless it is told otherwise", async () => {
+		for (const [concluded, next] of [
+			[undefined, "stop"],
+			[false, "again"],
+		] as const) {
+			const run = loopLimit({ turns: 1, grace: 0, policy: "synthesize" }).start();
+			await run.turn();
+			await run.endTurn({ goesOn: true });
+			await run.turn();
+			assert.equal(await run.endTurn({ goesOn: false, concluded }), next);
+		}
+	});
+
+	for (const [where, go, expected] of [
+		["at a turn", (run) => run.turn(), undefined],
+		["at the end of a turn", (run) => run.endTurn({ goesOn: true }), "stop"],
+		["at its end", async (run) => (await run.settle()).kind, "failed"],
+	] as [string, (run: LoopRun) => Promise<unknown>, unknown][])
+		test(`whose signal cannot be read ${where} stops, and has failed`, async () => {
+			const { signal } = new AbortController();
+			const run = loopLimit().start({ signal });
+			if (where !== "at a turn") await run.turn();
+			if (where === "at its end") await run.endTurn({ goesOn: true });
+			const get = (): never => {
+				throw new Error("bad signal");
+			};
+			Object.defineProperty(signal, "aborted", { configurable: true, get });
+			assert.equal(await go(run), expected);
+			Reflect.deleteProperty(signal, "aborted");
+			assert.equal((await run.settle()).kind, "failed");
+		});
 
 	test("that ends in the middle of a turn was interrupted", async () => {
 		const run = loopLimit().start();
@@ -594,6 +633,45 @@ describe("the session's limits", () => {
 		assert.equal(answer, "no");
 		await waiting;
 		assert.equal(brief(await run.settle()), "exhausted sessionTurns 0");
+	});
+
+	test("hold for a turn what the largest one has spent, without its tools", async () => {
+		for (const [response, tool, expected] of [
+			[0.6, 0, "waits"],
+			[0.1, 0.5, "admitted"],
+		] as const) {
+			const limit = loopLimit({ sessionCost: 1, grace: 0 });
+			const [a, b] = [limit.start(), limit.start()];
+			await a.turn();
+			await a.charge({ cost: response });
+			await a.charge({ cost: tool });
+			await a.endTurn({ goesOn: true });
+			await a.turn();
+			let answer: string | undefined;
+			const waiting = b.turn().then((notes) => (answer = notes ? "admitted" : "refused"));
+			await new Promise(setImmediate);
+			assert.equal(answer ?? "waits", expected);
+			await a.charge({ cost: 0.1 });
+			await waiting;
+			assert.equal(answer, "admitted");
+		}
+	});
+
+	test("hold nothing for a turn whose tools run, because they can start runs", async () => {
+		const limit = loopLimit({ sessionCost: 1, grace: 0 });
+		const outer = limit.start();
+		await outer.turn();
+		await outer.charge({ cost: 0.6 });
+		await outer.endTurn({ goesOn: true });
+		await outer.turn();
+		await outer.call(call());
+		let notes: readonly string[] | undefined;
+		void limit
+			.start()
+			.turn()
+			.then((given) => (notes = given));
+		await new Promise(setImmediate);
+		assert.deepEqual(notes, []);
 	});
 
 	test("are raised by a yes, for every run", async () => {

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { loopLimit, type LoopLimit, type LoopOptions, type LoopRun } from "../../src/hosts/loop/index.ts";
+import { openIn } from "../ledger/sandbox.ts";
 import { replaceVariables } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
 
@@ -150,6 +151,17 @@ describe("a day", () => {
 		assert.deepEqual([dayTurns.used, dayTokens.used], [2, 30]);
 	});
 
+	test("is left closed by what is reported after the end", async (t) => {
+		const folder = dirname(sandbox(t));
+		const run = limited({ dayTurns: 9 }).start();
+		await run.turn();
+		await run.endTurn({ goesOn: false });
+		assert.notDeepEqual(openIn(folder), []);
+		await run.settle();
+		await run.charge({ cost: 0.5 });
+		assert.deepEqual(openIn(folder), []);
+	});
+
 	test("counts what is reported after the end", async (t) => {
 		sandbox(t);
 		const run = limited({ dayTokens: 1000 }).start();
@@ -243,6 +255,16 @@ describe("a run", () => {
 		assert.equal(await end(run), "completed");
 	});
 
+	test("whose request failed has failed, although the person aborts then", async () => {
+		const abort = new AbortController();
+		const run = loopLimit().start({ signal: abort.signal });
+		await work(run, 1);
+		await run.turn();
+		run.fail("overloaded");
+		abort.abort();
+		assert.equal((await run.settle()).kind, "failed");
+	});
+
 	test("whose person aborts between two turns is interrupted", async () => {
 		const abort = new AbortController();
 		const run = loopLimit().start({ signal: abort.signal });
@@ -286,6 +308,17 @@ describe("a run", () => {
 		await run.endTurn({ goesOn: false });
 		assert.equal(await end(run), "wrapped_up turns");
 		assert.deepEqual(problems, []);
+	});
+
+	test("uses the grace that a function gives at the end of a turn", async () => {
+		let grace = 1;
+		const run = loopLimit({ turns: 4, grace: () => grace }).start();
+		await work(run, 1);
+		grace = 2;
+		await run.turn();
+		grace = 1;
+		await run.endTurn({ goesOn: true });
+		assert.deepEqual(await run.turn(), []);
 	});
 
 	test("uses the grace that a function gives before its first turn", async () => {

@@ -158,6 +158,19 @@ describe("a run that is resumed", () => {
 		assert.deepEqual(await resume({ turns: 9 }, first).turn(), []);
 	});
 
+	test("twice from one text is counted once in the session, however late", async (t) => {
+		t.mock.timers.enable({ apis: ["Date"] });
+		const first = loopLimit({ sessionTurns: 9 }).start();
+		await work(first, 3);
+		const from = first.save();
+		const limit = loopLimit({ sessionTurns: 6, grace: 0 });
+		const run = limit.start({ from });
+		await work(run, 1);
+		t.mock.timers.tick(3_600_000);
+		await work(run, 1);
+		assert.equal(await work(limit.start({ from }), 9), 1);
+	});
+
 	test("goes on counting repeated calls and knows the wrap-up that was given", async () => {
 		const first = loopLimit({ turns: 6, grace: 4, repeats: 4 }).start();
 		for (let n = 0; n < 3; n++) {

@@ -114,7 +114,6 @@ export function limitFor(
 			const mayBeLate = announced !== undefined && root === undefined && savedTree === undefined && ask === undefined;
 			const id = saved?.id ?? randomUUID();
 			if (saved) void session.resume(id, spentBefore(saved));
-			else session.begin(id);
 			last = new DrivenRun({
 				id,
 				session,

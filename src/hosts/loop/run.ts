@@ -324,7 +324,8 @@ export class DrivenRun implements LoopRun {
 	}
 
 	save(): string {
-		const { id } = this.#setup;
+		const { id, session } = this.#setup;
+		session.saved(id);
 		const tree = this.environment()[TREE_VARIABLE] ?? "";
 		return writeRun(this.#state, { id, notes: this.#notes, answers: this.#answered, tree });
 	}

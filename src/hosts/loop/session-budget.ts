@@ -19,7 +19,7 @@ const LEASE = 600_000;
 /** The account that the runs of one limit share. */
 export class SessionBudget {
 	readonly ledger: Ledger = memory(Date.now, REMEMBERED)();
-	/** Runs that were resumed here, or began here. */
+	/** Runs that may be resumed here and are counted already. */
 	readonly #runs = new Set<string>();
 	#wake = (): void => {};
 	#change = this.#next();
@@ -43,11 +43,11 @@ export class SessionBudget {
 	/** Counts what a run had spent in another process; a run that is known here was counted as it went. */
 	async resume(run: string, spent: Amounts): Promise<void> {
 		if (this.#runs.has(run)) return;
-		this.begin(run);
+		this.saved(run);
 		await this.settle(run, spent);
 	}
 
-	begin(run: string): void {
+	saved(run: string): void {
 		this.#runs.add(run);
 	}
 
@@ -85,8 +85,7 @@ export class SessionShare {
 		for (;;) {
 			const { change } = this.#budget;
 			const made = await ledger.reserve(id, [account], { ...this.#largest, turns: 1 }, LEASE);
-			if (!made.granted && made.spent) this.#turn = undefined;
-			if (made.granted || made.spent) return this.#tell(made.readings, meters);
+			if (made.granted || made.spent) return this.#tell(made.readings);
 			// A run that is never settled changes nothing when its hold lapses.
 			await pause(LEASE / 1000, [signal], change);
 			if (signal?.aborted) return undefined;
@@ -113,12 +112,12 @@ export class SessionShare {
 		if (this.#turn && !this.#turn.isUnderWay) await this.#budget.settle(this.#take(this.#turn.id), {});
 	}
 
-	/** Gives the balances of what is limited. `isTurn`: the turn under way has spent it. */
+	/** Gives the balances. `isTurn`: the turn under way has spent it. */
 	async charge(amounts: Amounts, isTurn: boolean, meters: Meters): Promise<Balances> {
 		const turn = isTurn && this.#turn?.isUnderWay ? this.#turn : undefined;
 		if (isTurn) this.#largest = larger(this.#largest, withinMost(amounts));
 		await this.#budget.settle(turn ? this.#take(turn.id) : randomUUID(), turn ? { ...amounts, turns: 1 } : amounts);
-		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]), meters);
+		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]));
 	}
 
 	/** The run is over. A turn whose end was never reported counts as spent. */
@@ -133,8 +132,8 @@ export class SessionShare {
 	}
 
 	/** Without what others hold: it may not be spent, and only the gate can wait for it. */
-	#tell(readings: readonly Reading[], meters: Meters): Balances {
-		const balances = IDS.filter((id) => isLimited(meters[id])).map((id) => {
+	#tell(readings: readonly Reading[]): Balances {
+		const balances = IDS.map((id) => {
 			const { used = 0, cap = Infinity } = readings[0]?.meters[kindOf(id).of] ?? {};
 			return [id, { used, cap: Number(cap) }] as const;
 		});

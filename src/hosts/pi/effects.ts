@@ -52,7 +52,7 @@ export class Effects implements Host<Context> {
 		return ask(ctx, question, askTimeout.value, bell.value);
 	}
 
-	post(text: string, from: "breaker" | "person"): void {
+	post(text: string, _ctx: Context, from?: "person"): void {
 		this.#parts.outbox.post(text, from === "person" ? GUIDANCE : NAME);
 	}
 

@@ -20,9 +20,9 @@ type Opener = new (file: string) => Database;
 
 /** Bun before 1.4 has no node:sqlite. @throws LedgerError if there is no SQLite */
 export function sqlite(): Opener {
-	const found = "bun" in process.versions ? builtin("bun:sqlite", "Database") : quiet(nodeSqlite);
-	if (!found) throw new LedgerError("unsuited", "The ledger needs SQLite: Node 22.13 or newer, or Bun.");
-	return found;
+	const Opener = "bun" in process.versions ? builtin("bun:sqlite", "Database") : quiet(nodeSqlite);
+	if (!Opener) throw new LedgerError("unsuited", "The ledger needs SQLite: Node 22.13 or newer, or Bun.");
+	return Opener;
 }
 
 export function connect(file: string): Connection {
