@@ -27,7 +27,7 @@ const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) =
 
 const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
 
-const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /^(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
+const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
 
 const KEYS_MEANT: readonly Named[] = [
 	...LIMITS.flatMap(({ key, names }) => names.map((name): Named => [name, { name: key, isLimit: true }])),

@@ -274,6 +274,7 @@ for (const [key, meant] of [
 	["maxTools", "maxToolCalls"],
 	["toolCalls", "maxToolCalls"],
 	["sessionCost", "session.maxCost"],
+	["session.csots", "session.maxCost"],
 ] as const) {
 	test(`the unknown key ${key} may have been meant as ${meant}, which a script does not start without`, () => {
 		const { problems } = read(JSON.stringify({ [key]: 5, colour: "red", maxTurns: 7 }));
