@@ -329,9 +329,11 @@ describe("/turn-limit advise", () => {
 			const pi = await inside(t, { person: () => true, env });
 			await pi.run("/turn-limit advise --apply");
 			assert.match(last(pi), /^Your prompts\nNone in .*\n\nNothing to apply: there is no suggestion\.$/);
+			await pi.run("/turn-limit advise");
+			assert.match(last(pi), /^Your prompts\nNone in .*$/);
 			await pi.run("/turn-limit advise --apply --json");
 			assert.equal((JSON.parse(last(pi)) as { suggestion: unknown }).suggestion, null);
-			assert.deepEqual([pi.notifications.length, pi.asked], [2, []]);
+			assert.deepEqual([pi.notifications.length, pi.asked], [3, []]);
 		});
 
 		test("is refused where nobody is, and in a subagent, before anything is read", async (t) => {

@@ -52,16 +52,16 @@ export async function executeAdvise(parts: CommandParts, args: string, ctx: Cont
 	if (ctx.mode === "json")
 		return notices.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
 	const changes = await read(parts, history, given, ctx);
-	if (changes.length > 0) await apply(parts, changes, ctx);
+	if (changes?.length) await apply(parts, changes, ctx);
 }
 
-/** Reads the sessions, shows the figures, and gives what is to be set. */
+/** Reads the sessions, shows the figures, and gives what is to be set, if that is wanted. */
 async function read(
 	parts: CommandParts,
 	history: History,
 	given: historyModule.Arguments,
 	ctx: Context,
-): Promise<readonly Change[]> {
+): Promise<readonly Change[] | undefined> {
 	const { notices, driver } = parts;
 	const stopping = new AbortController();
 	const stopWatching = await watchFor(driver, ctx, () => stopping.abort());
@@ -84,12 +84,12 @@ async function read(
 		const text = json ? JSON.stringify(advice) : adviceText(history, advice, notices, ctx) + nothing;
 		if (ctx.hasUI) notices.say(text, "info", ctx);
 		else parts.print?.(`${text}\n`);
-		return changes ?? [];
+		return changes;
 	} catch (error) {
-		if (orDisposed(ctx) === DISPOSED) return [];
+		if (orDisposed(ctx) === DISPOSED) return undefined;
 		if (stopping.signal.aborted) notices.say("advise: stopped.", "info", ctx);
 		else notices.say(`advise: ${error instanceof Error ? error.message : String(error)}`, "error", ctx);
-		return [];
+		return undefined;
 	} finally {
 		stopWatching();
 		if (orDisposed(ctx) !== DISPOSED && ctx.hasUI) ctx.ui.setStatus(NAME, undefined);
