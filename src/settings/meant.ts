@@ -27,7 +27,7 @@ const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) =
 
 const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
 
-const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /^(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
+const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
 
 const KEYS_MEANT: readonly Named[] = [
 	...LIMITS.flatMap(({ key, names }) => names.map((name): Named => [name, { name: key, isLimit: true }])),
@@ -55,8 +55,8 @@ const VARIABLES_MEANT: readonly Named[] = [
 	}),
 ];
 
-/** The name of the flag, and a singular. */
-const NEARLY_TURNS = ["PI_TURN_LIMIT", "PI_MAX_TURN"];
+/** Names that lack the prefix: that of the variable, and the flag's as one. */
+const TURNS = ["PI_MAX_TURNS", "PI_TURN_LIMIT"].map((name): Named => [name, { name: "PI_MAX_TURNS", isLimit: true }]);
 
 /** The key that is closest. */
 export function meantKey(key: string): Meant | undefined {
@@ -65,9 +65,8 @@ export function meantKey(key: string): Meant | undefined {
 
 /** The variable that is closest. */
 export function meantVariable(variable: string): Meant | undefined {
-	if (NEARLY_TURNS.includes(variable)) return { name: String(SETTINGS.maxTurns.env), isLimit: true };
-	if (!variable.startsWith(ENV_PREFIX)) return undefined;
-	return closest(VARIABLES_MEANT, variable.slice(ENV_PREFIX.length));
+	if (variable.startsWith(ENV_PREFIX)) return closest(VARIABLES_MEANT, variable.slice(ENV_PREFIX.length));
+	return closest(TURNS, variable);
 }
 
 function closest(known: readonly Named[], name: string): Meant | undefined {

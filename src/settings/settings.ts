@@ -4,7 +4,7 @@ import { DEFAULT_POLICY, isPolicy, POLICIES, type Policy, POLICY_IDS } from "../
 import { kindOf, type Max, METER_IDS, type MeterId, type RunMeterId } from "../core/meters.ts";
 import { SCOPES, type WiderScopeName } from "../core/scopes.ts";
 import { clip } from "../core/text.ts";
-import { isCount, parseCount } from "../core/unit.ts";
+import { isCount, parseCount, SECONDS } from "../core/unit.ts";
 
 /** The setting that limits a meter; before a dot stands the object of the file that holds it. */
 export type LimitKey = `${"" | `${WiderScopeName}.`}max${Capitalize<RunMeterId>}`;
@@ -171,7 +171,7 @@ export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 		write: same,
 		parse: parseCount,
 		expected: `a whole number of seconds from 1 to ${MAX_SECONDS}, or unlimited`,
-		show: String,
+		show: (max) => (max === "unlimited" ? max : SECONDS.show(max * 1000)),
 		title: "Time to answer",
 		env: "PI_TURN_LIMIT_ASK_TIMEOUT",
 		tightens: isLower,

@@ -41,7 +41,7 @@ const inUserFile = {
 	"tool calls": `0 of 400 tool calls, synthesize | maxToolCalls in ${FILE}`,
 	policy: `synthesize | policy in ${FILE}`,
 	grace: `4 | grace in ${FILE}`,
-	"time to answer": `40 | askTimeout in ${FILE}`,
+	"time to answer": `40s | askTimeout in ${FILE}`,
 	"wrap-up text": `your own | wrapUpMessage in ${FILE}`,
 };
 const inProject = {
@@ -49,14 +49,14 @@ const inProject = {
 	"tool calls": `0 of 200 tool calls | maxToolCalls in .pi/${FILE}`,
 	policy: `abort | policy in .pi/${FILE}`,
 	grace: `5 | grace in .pi/${FILE}`,
-	"time to answer": `20 | askTimeout in .pi/${FILE}`,
+	"time to answer": `20s | askTimeout in .pi/${FILE}`,
 };
 const inEnvironment = {
 	turns: "0 of 50 turns, synthesize | PI_MAX_TURNS",
 	"tool calls": "0 of 500 tool calls, synthesize | PI_TURN_LIMIT_TOOLS",
 	policy: "synthesize | PI_TURN_LIMIT_POLICY",
 	grace: "3 | PI_TURN_LIMIT_GRACE",
-	"time to answer": "50 | PI_TURN_LIMIT_ASK_TIMEOUT",
+	"time to answer": "50s | PI_TURN_LIMIT_ASK_TIMEOUT",
 };
 const inFlags = {
 	turns: "0 of 30 turns | --turn-limit",

@@ -299,6 +299,8 @@ describe("/turn-limit advise", () => {
 		const files = Object.fromEntries(Object.entries(personsSessions()).slice(0, 20));
 		const said = (pi: Inside): string[] => pi.notifications.slice(1).map(({ type, message }) => `${type}: ${message}`);
 
+		const last = (pi: Inside): string => pi.notifications.at(-1)?.message ?? "";
+
 		test("sets what is suggested after one question, for this session", async (t) => {
 			const pi = await inside(t, { person: () => true, files, env });
 			await pi.run("/turn-limit advise --apply");
@@ -315,7 +317,7 @@ describe("/turn-limit advise", () => {
 			assert.match(pi.widgets.at(-1) ?? "", /^Turns: 0\/15 · Cost: /);
 			await pi.run("/turn-limit advise --apply");
 			assert.equal(pi.asked.length, 1);
-			assert.equal(pi.notifications.at(-1)?.message, "Nothing to apply: these limits are in force.");
+			assert.match(last(pi), /\nSuggestion\n(.*\n)*\nNothing to apply: these limits are in force\.$/);
 		});
 
 		for (const [what, answer] of [
@@ -331,11 +333,15 @@ describe("/turn-limit advise", () => {
 			});
 		}
 
-		test("asks nothing where nothing is suggested", async (t) => {
+		test("asks nothing where nothing is suggested, and says so below the figures", async (t) => {
 			const pi = await inside(t, { person: () => true, env });
 			await pi.run("/turn-limit advise --apply");
-			assert.deepEqual(said(pi), ["info: Nothing to apply: there is no suggestion."]);
-			assert.deepEqual(pi.asked, []);
+			assert.match(last(pi), /^Your prompts\nNone in .*\n\nNothing to apply: there is no suggestion\.$/);
+			await pi.run("/turn-limit advise");
+			assert.match(last(pi), /^Your prompts\nNone in .*$/);
+			await pi.run("/turn-limit advise --apply --json");
+			assert.equal((JSON.parse(last(pi)) as { suggestion: unknown }).suggestion, null);
+			assert.deepEqual([pi.notifications.length, pi.asked], [3, []]);
 		});
 
 		test("is refused where nobody is, and in a subagent, before anything is read", async (t) => {

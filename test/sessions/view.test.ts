@@ -174,6 +174,7 @@ describe("the list", () => {
 		assert.deepEqual(lines({ asks }).slice(4), [
 			...["", " What?", "", " Write it in the editor. Enter sends it. Escape goes back."],
 		]);
+		assert.deepEqual(lines({ asks }, 4, 40).slice(2), [" What?", " Enter sends it. Escape goes back."]);
 	});
 
 	test("keeps the letter of a choice that is cut", () => {

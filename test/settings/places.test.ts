@@ -115,7 +115,10 @@ describe("a variable that is unknown", () => {
 		["PI_TURN_LIMIT_BUDGET_COSTS", "PI_TURN_LIMIT_BUDGET_COST"],
 		["PI_TURN_LIMIT_BUDGET_DAY_TOKEN", "PI_TURN_LIMIT_BUDGET_DAY_TOKENS"],
 		["PI_TURN_LIMIT", "PI_MAX_TURNS"],
+		["PI_TURN_LIMITS", "PI_MAX_TURNS"],
 		["PI_MAX_TURN", "PI_MAX_TURNS"],
+		["PI_MAX_TRUNS", "PI_MAX_TURNS"],
+		["PI_MAXTURNS", "PI_MAX_TURNS"],
 	] as const) {
 		test(`and close to a limit's stops a script: ${name}`, () => {
 			const what = `${name}: unknown variable, did you mean ${meant}?`;
@@ -142,7 +145,7 @@ describe("a variable that is unknown", () => {
 	test("is none of those that others read, none without a value, and none without our prefix", () => {
 		const budget = { PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_ACCOUNT: "a", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
 		const env = { PI_TURN_LIMIT_ROOT: "1", ...budget, PI_TURN_LIMIT_BUDGET_COLOUR: "red" };
-		assert.deepEqual(fromEnvironment({ ...env, PI_TURN_LIMITS: "1", COST: "1", MY_TURN_LIMIT_COST: "1" }).problems, []);
+		assert.deepEqual(fromEnvironment({ ...env, PI_MAX_TOKENS: "1", COST: "1", MY_TURN_LIMIT_COST: "1" }).problems, []);
 		for (const value of ["", "  "]) assert.deepEqual(problemsOf("PI_TURN_LIMIT_COSTS", value), []);
 		assert.deepEqual(fromEnvironment({ PI_TURN_LIMIT_COSTS: undefined }).problems, []);
 		const names = KEYS.flatMap((key) => SETTINGS[key].env ?? []);
@@ -271,6 +274,7 @@ for (const [key, meant] of [
 	["maxTools", "maxToolCalls"],
 	["toolCalls", "maxToolCalls"],
 	["sessionCost", "session.maxCost"],
+	["session.csots", "session.maxCost"],
 ] as const) {
 	test(`the unknown key ${key} may have been meant as ${meant}, which a script does not start without`, () => {
 		const { problems } = read(JSON.stringify({ [key]: 5, colour: "red", maxTurns: 7 }));

@@ -86,7 +86,7 @@ describe("the other settings", () => {
 		["policy", "abort", "abort", "abort"],
 		["policy", "Synthesize", "synthesize", "synthesize"],
 		["grace", "3", 3, "3"],
-		["askTimeout", "60", 60, "60"],
+		["askTimeout", "60", 60, "1m"],
 		["askTimeout", "unlimited", "unlimited", "unlimited"],
 		["wrapUpMessage", "Stop.", "Stop.", "your own"],
 		["partialNote", "true", true, "on"],

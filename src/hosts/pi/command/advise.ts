@@ -7,7 +7,7 @@ import { clip } from "../../../core/text.ts";
 import { COMMAND, type Context, DISPOSED, NAME, orDisposed } from "../host/api.ts";
 import { loadPiTui } from "../ui/load-pi-tui.ts";
 import type { Notices } from "../ui/notices.ts";
-import { KEY_OF, settingOf } from "../../../settings/settings.ts";
+import { KEY_OF, type LimitKey, settingOf } from "../../../settings/settings.ts";
 import type { CommandParts } from "./parts.ts";
 import { canDecide } from "./save.ts";
 
@@ -27,6 +27,16 @@ type History = typeof historyModule;
 
 type Options = historyModule.AdviseOptions;
 
+type Suggestion = historyModule.Advice["suggestion"];
+
+/** A limit to set, and what it is now. */
+interface Change {
+	readonly key: LimitKey;
+	readonly title: string;
+	readonly max: number;
+	readonly now: Max;
+}
+
 /**
  * Loaded by the first advice, because a start does not need it. Imported once, because pi's loader gives undefined to a
  * second import that comes while the first is under way.
@@ -42,17 +52,17 @@ export async function executeAdvise(parts: CommandParts, args: string, ctx: Cont
 	if (given.apply && !canDecide(parts, "applied", ctx)) return;
 	if (ctx.mode === "json")
 		return notices.say("advise: not in json mode, where standard output belongs to pi.", "error", ctx);
-	const advice = await read(parts, history, given, ctx);
-	if (advice && given.apply) await apply(parts, advice.suggestion, ctx);
+	const changes = await read(parts, history, given, ctx);
+	if (changes?.length) await apply(parts, changes, ctx);
 }
 
-/** Reads the sessions and shows the figures; undefined if it was stopped or has failed. */
+/** Reads the sessions, shows the figures, and gives what is to be set, if that is wanted. */
 async function read(
 	parts: CommandParts,
 	history: History,
 	given: historyModule.Arguments,
 	ctx: Context,
-): Promise<historyModule.Advice | undefined> {
+): Promise<readonly Change[] | undefined> {
 	const { notices, driver } = parts;
 	const stopping = new AbortController();
 	const stopWatching = await watchFor(driver, ctx, () => stopping.abort());
@@ -69,10 +79,13 @@ async function read(
 		// Nobody is asked in a script.
 		const isAll = ctx.hasUI && !project && days === undefined && sessionDir === undefined;
 		if (isAll) await parts.odds.keep(advice.odds, advice.sample.directory, ctx.cwd);
-		const text = json ? JSON.stringify(advice) : adviceText(history, advice, notices, ctx);
+		const changes = given.apply ? changesFor(advice.suggestion, driver.state) : undefined;
+		// In the same message, because pi shows only the last of two.
+		const nothing = changes?.length === 0 ? `\n\n${nothingToApply(advice.suggestion)}` : "";
+		const text = json ? JSON.stringify(advice) : adviceText(history, advice, notices, ctx) + nothing;
 		if (ctx.hasUI) notices.say(text, "info", ctx);
 		else parts.print?.(`${text}\n`);
-		return advice;
+		return changes;
 	} catch (error) {
 		if (orDisposed(ctx) === DISPOSED) return undefined;
 		if (stopping.signal.aborted) notices.say("advise: stopped.", "info", ctx);
@@ -84,23 +97,27 @@ async function read(
 	}
 }
 
+/** The limits that are not yet as suggested. */
+function changesFor(suggestion: Suggestion, { meters }: State): readonly Change[] {
+	return (Object.entries(suggestion ?? {}) as [RunMeterId, number | null][]).flatMap(([id, suggested]) => {
+		const { unit, title } = kindOf(id);
+		const max = unit.read(suggested);
+		const now = meters[id].limit.max;
+		return max === undefined || max === now ? [] : [{ key: KEY_OF[id], title, max, now }];
+	});
+}
+
+function nothingToApply(suggestion: Suggestion): string {
+	return `Nothing to apply: ${suggestion === null ? "there is no suggestion" : "these limits are in force"}.`;
+}
+
 /** Sets the limits for this session if the person agrees. */
 async function apply(
 	{ driver, settings, limits, notices }: CommandParts,
-	suggestion: historyModule.Advice["suggestion"],
+	changes: readonly Change[],
 	ctx: Context,
 ): Promise<void> {
-	const changes = (Object.entries(suggestion ?? {}) as [RunMeterId, number | null][]).flatMap(([id, suggested]) => {
-		const { unit, title } = kindOf(id);
-		const max = unit.read(suggested);
-		const now = driver.state.meters[id].limit.max;
-		return max === undefined || max === now ? [] : [{ key: KEY_OF[id], title, max, now }];
-	});
-	if (changes.length === 0) {
-		const why = suggestion === null ? "there is no suggestion" : "these limits are in force";
-		return notices.say(`Nothing to apply: ${why}.`, "info", ctx);
-	}
-	const shown = (max: Max, { key }: (typeof changes)[number]): string => settingOf(key).show(max);
+	const shown = (max: Max, { key }: Change): string => settingOf(key).show(max);
 	const lines = changes.map((change) => `${change.title}: ${shown(change.now, change)} → ${shown(change.max, change)}`);
 	const leaving = new AbortController();
 	const stopWatching = watchLeaving(ctx, () => leaving.abort());

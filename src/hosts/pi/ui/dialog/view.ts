@@ -110,7 +110,7 @@ function isTypedAnswer({ dialog, list: { held } }: View): boolean {
 
 function hintOf(view: View, isShort: boolean): string {
 	const { dialog, asks, left } = view;
-	if (asks !== undefined) return "Write it in the editor. Enter sends it. Escape goes back.";
+	if (asks !== undefined) return `${isShort ? "" : "Write it in the editor. "}Enter sends it. Escape goes back.`;
 	const time = left === undefined ? "" : `${SECONDS.show(left * 1000)}.`;
 	if (isShort) return [keysOf(view, isShort), dialog.escapeShort ?? "", time].join(" ").trim();
 	const expires = time && `${dialog.expires ?? ""} ${time}`;
