@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { perRunMeter } from "../../src/core/meters.ts";
-import { shared } from "../../src/hosts/pi/host/process.ts";
+import { processMemory } from "../../src/hosts/pi/host/process.ts";
 import { type Outcome, turnLimit } from "../../src/index.ts";
 import { noop, session } from "../harness/session.ts";
 import type { Scope } from "../harness/wait.ts";
@@ -34,7 +34,7 @@ export async function soak(runs: number): Promise<number> {
 	assert.ok(growth < SLACK, `the heap has grown by ${growth} bytes`);
 	assert.deepEqual(warnings, []);
 	assert.deepEqual(listeners(), before);
-	assert.equal(shared.legacies.size, 0);
+	assert.equal(processMemory.legacies.size, 0);
 	process.off("warning", onWarning);
 	return growth;
 }

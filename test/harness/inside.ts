@@ -13,7 +13,7 @@ import type {
 	ExtensionUIContext,
 } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/hosts/pi/extension.ts";
-import { shared } from "../../src/hosts/pi/host/process.ts";
+import { processMemory } from "../../src/hosts/pi/host/process.ts";
 import { write } from "./folders.ts";
 import { type HostOptions, models, settings } from "./host.ts";
 import { text } from "./model.ts";
@@ -152,7 +152,7 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 	defer(t, replaceVariables({ ...variables, ...options.env }));
 	if (isPi) defer(t, becomePi());
 	// Each session may stand for another process.
-	shared.isPi = undefined;
+	processMemory.isPi = undefined;
 
 	const model = new Model(options.model ?? [text("done")], options.summary ?? text("A summary."));
 	const url = await model.listen(t);
@@ -202,9 +202,9 @@ function becomePi(): () => void {
 	process.title = "pi";
 	return () => {
 		Object.assign(process, { title, exitCode });
-		Object.assign(shared, { owner: undefined, inherited: undefined, exitCode: undefined, writeLine: undefined });
+		Object.assign(processMemory, { owner: undefined, inherited: undefined, exitCode: undefined, writeLine: undefined });
 		Reflect.deleteProperty(globalThis, THEME);
-		for (const map of [shared.legacies, shared.commands, shared.limits]) map.clear();
+		for (const map of [processMemory.legacies, processMemory.commands, processMemory.limits]) map.clear();
 	};
 }
 

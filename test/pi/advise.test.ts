@@ -219,7 +219,7 @@ describe("in the terminal", () => {
 		assert.ok(lines.every((line) => line.length <= 38));
 		assert.ok(lines.some((line) => /^ +p50 +p90 +p95 +p99$/.test(line)));
 		assert.equal(lines.filter((line) => /^ +[\d–+]+ █+ \d+$/.test(line)).length, 8);
-		assert.ok(lines.some((line) => /^ +10 █+ \d+ % of \d+, \+\d+$/.test(line)));
+		assert.ok(lines.some((line) => /^ +10 █+ \d+% of \d+, \+\d+$/.test(line)));
 		assert.deepEqual(
 			lines.filter((line) => /^\d+ turns/.test(line)).map((line) => line.split(/ {2,}|(?<=turns\S?) /)[0]),
 			["10 turns", "15 turns", "20 turns+", "25 turns*", "40 turns", "60 turns"],

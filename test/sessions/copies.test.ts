@@ -11,7 +11,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Outcome, turnLimit, type TurnLimitOptions } from "../../src/index.ts";
 import installed from "../../src/hosts/pi/extension.ts";
-import { shared } from "../../src/hosts/pi/host/process.ts";
+import { processMemory } from "../../src/hosts/pi/host/process.ts";
 import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 import { Followed, type Inside, inside, type InsideOptions, makeTheme } from "../harness/inside.ts";
 import { calls, endless, fail, held, type Reply, text, thinks, times } from "../harness/model.ts";
@@ -47,7 +47,7 @@ describe("two copies in one session", () => {
 	const twice = "This session loads pi-turn-limit twice; this copy does nothing.";
 
 	test("know each other by names that no version may change", async (t) => {
-		assert.equal(Reflect.get(globalThis, Symbol.for("pi-turn-limit/2")), shared);
+		assert.equal(Reflect.get(globalThis, Symbol.for("pi-turn-limit/2")), processMemory);
 		const answer = { rank: "installed", isFirst: true };
 		const asks = (pi: ExtensionAPI): void => pi.events.emit("turn-limit:loading", answer);
 		await inside(t, { ...endlessly, extensions: [installed, asks] });
@@ -671,7 +671,7 @@ describe("pi reloads its extensions", () => {
 			["You've used 3 turns. Continue?"],
 		);
 		assert.deepEqual(pi.errors, []);
-		assert.equal(shared.legacies.size, 0);
+		assert.equal(processMemory.legacies.size, 0);
 	});
 
 	test("with other settings: calls may repeat that might not before", async (t) => {

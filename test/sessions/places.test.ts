@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import installed from "../../src/hosts/pi/extension.ts";
-import { shared } from "../../src/hosts/pi/host/process.ts";
+import { processMemory } from "../../src/hosts/pi/host/process.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { endless, text } from "../harness/model.ts";
 import { SessionManager } from "../harness/pi.ts";
@@ -153,7 +153,7 @@ describe("the user's file", () => {
 });
 
 test("the address of a budget leaves the environment when pi loads us, before a tool can inherit it", async (t) => {
-	t.after(() => Reflect.deleteProperty(shared, "address"));
+	t.after(() => Reflect.deleteProperty(processMemory, "address"));
 	await inside(t, { env: { PI_TURN_LIMIT_BUDGET: "postgres://agent:secret@127.0.0.1:1/fleet" }, begins: "unbound" });
 	assert.doesNotMatch(process.env["PI_TURN_LIMIT_BUDGET"] ?? "", /secret/);
 });

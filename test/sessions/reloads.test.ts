@@ -9,7 +9,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import { finalPass, pointOut } from "../../src/core/to-model.ts";
 import { turnLimit } from "../../src/index.ts";
 import installed from "../../src/hosts/pi/extension.ts";
-import { shared } from "../../src/hosts/pi/host/process.ts";
+import { processMemory } from "../../src/hosts/pi/host/process.ts";
 import { Followed, type Inside, inside, type InsideOptions } from "../harness/inside.ts";
 import { write } from "../harness/folders.ts";
 import { endless, held, text, times } from "../harness/model.ts";
@@ -18,7 +18,7 @@ import { noop } from "../harness/session.ts";
 
 /** Every instance that is left here is of another build: it hands over data, not objects, and knows no limits of a month. */
 before(() => {
-	const { legacies } = shared;
+	const { legacies } = processMemory;
 	const set = legacies.set.bind(legacies);
 	mock.method(legacies, "set", (id: string, left: { state?: { meters?: object } }) => {
 		const functions = Object.entries(left).filter(([, value]) => typeof value === "function");
@@ -371,8 +371,8 @@ describe("an instance of another version", () => {
 		const shares = { endRun: () => Promise.resolve(void ended.push("shares")) };
 		const rest = { rank: "installed", isWorking: false, turn: {}, telling: {}, prompt: { isPersons: false } };
 		const legacy = { ...rest, state, shares, messages: {}, succeed: () => ended.push("old"), expectHeir: () => {} };
-		Map.prototype.set.call(shared.legacies, manager.getSessionId(), legacy);
-		t.after(() => shared.legacies.clear());
+		Map.prototype.set.call(processMemory.legacies, manager.getSessionId(), legacy);
+		t.after(() => processMemory.legacies.clear());
 		return { manager, ended };
 	}
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { Context, Pi } from "../../src/hosts/pi/host/api.ts";
 import { SessionSettings, type Surroundings } from "../../src/hosts/pi/settings/session-settings.ts";
-import { shared } from "../../src/hosts/pi/host/process.ts";
+import { processMemory } from "../../src/hosts/pi/host/process.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Values } from "../../src/settings/places.ts";
 import type { Place } from "../../src/settings/resolve.ts";
@@ -20,7 +20,7 @@ class Kept {
 	readonly settings: SessionSettings;
 
 	constructor(t: TestContext, around: Partial<Surroundings> = {}) {
-		t.after(() => shared.commands.clear());
+		t.after(() => processMemory.commands.clear());
 		const pi = { appendEntry: (name, data) => void this.session.appendCustomEntry(name, data) } as Pick<
 			Pi,
 			"appendEntry"

@@ -14,7 +14,7 @@ import { writeSettings } from "../../settings/write.ts";
 import type { UserFile } from "./command/parts.ts";
 import type { Context, Pi } from "./host/api.ts";
 import type { Surroundings } from "./settings/session-settings.ts";
-import { shared } from "./host/process.ts";
+import { processMemory } from "./host/process.ts";
 import {
 	failAtExit,
 	giveUp,
@@ -30,7 +30,7 @@ import { Session } from "./session.ts";
 
 export default function (pi: Pi): void {
 	// Before any tool can inherit it.
-	takeAddress(process.env, shared);
+	takeAddress(process.env, processMemory);
 	let hasFailed = false;
 	pi.on("input", ({ source }, ctx) => {
 		if (hasFailed) notStarted("A command before this prompt failed.");
@@ -93,7 +93,7 @@ function surroundings(pi: Pi, ctx: Context): Surroundings {
 	const inProject = [...(project?.problems ?? []), ...(project?.hasBudget ? [NO_BUDGET] : [])];
 	return {
 		places: [fromFlags((name) => pi.getFlag(name)), ...environment.places, user.place],
-		budget: readBudget(userFile(), file.path, process.env, takeAddress(process.env, shared)),
+		budget: readBudget(userFile(), file.path, process.env, takeAddress(process.env, processMemory)),
 		project: project && { ...project.place, who: "A project file", lowers: ["file"] },
 		problems: [...environment.problems, ...user.problems, ...inProject],
 	};
@@ -118,7 +118,7 @@ const file: UserFile = {
 			throw new Error(`${file.path}: ${why}`, { cause: error });
 		}
 		// The person has changed it, so there is nothing to announce.
-		for (const key of Object.values(KEY_OF)) if (key in values) shared.limits.set(path + key, values[key]);
+		for (const key of Object.values(KEY_OF)) if (key in values) processMemory.limits.set(path + key, values[key]);
 	},
 };
 
@@ -127,8 +127,8 @@ function readFile(path: string, name: string, shownAs = name): Found {
 	const { place, problems, hasBudget } = fromFile(path, name, shownAs);
 	const changes = Object.values(KEY_OF).flatMap((key) => {
 		const now = place.values[key];
-		const before = shared.limits.has(path + key) ? shared.limits.get(path + key) : now;
-		shared.limits.set(path + key, now);
+		const before = processMemory.limits.has(path + key) ? processMemory.limits.get(path + key) : now;
+		processMemory.limits.set(path + key, now);
 		const [was, is] = [before, now].map((value) => (value === undefined ? "not set" : quote(value)));
 		const what = `${place.name(key)} has changed since it was last read: it was ${was} and is now ${is}.`;
 		return was === is ? [] : [{ what }];

@@ -35,7 +35,7 @@ interface ProcessMemory {
 const KEY = Symbol.for("pi-turn-limit/2");
 const slot = globalThis as { [KEY]?: ProcessMemory | undefined };
 
-export const shared: ProcessMemory = (slot[KEY] ??= {
+export const processMemory: ProcessMemory = (slot[KEY] ??= {
 	guards: new WeakMap(),
 	isPi: undefined,
 	owner: undefined,

@@ -1,6 +1,6 @@
 /** One guard per session, whatever copies of the extension a session loads. */
 import type { Context, Pi } from "../host/api.ts";
-import { shared } from "../host/process.ts";
+import { processMemory } from "../host/process.ts";
 
 /** The limits of a program that embeds pi outrank those of an installed copy. */
 export type Rank = "installed" | "program";
@@ -41,7 +41,7 @@ export class Duty {
 	}
 }
 
-const guards = shared.guards as WeakMap<object, SessionGuard>;
+const guards = processMemory.guards as WeakMap<object, SessionGuard>;
 
 const LOADED_TWICE = "This session loads pi-turn-limit twice; this copy does nothing.";
 const TWO_LIMITS = "This session has two turnLimit() extensions; it is stopped because only one can guard it.";

@@ -1,7 +1,7 @@
 /** Passes a session from an instance of the extension to the next one when pi reloads its extensions in mid-run. */
 import type { Event } from "../../../core/protocol.ts";
 import type { Rank } from "./guard.ts";
-import { shared } from "../host/process.ts";
+import { processMemory } from "../host/process.ts";
 
 /** The next instance, for what reaches one that no longer guards the session. */
 interface Successor {
@@ -21,7 +21,7 @@ export type PendingHandover<H> = H & {
 	expectHeir(): void;
 };
 
-const pendingHandovers = shared.legacies as Map<string, PendingHandover<unknown>>;
+const pendingHandovers = processMemory.legacies as Map<string, PendingHandover<unknown>>;
 
 /** A reloaded instance holds a run for this long if pi loads no successor: the person may have removed the extension. */
 const PATIENCE_MS = 10_000;

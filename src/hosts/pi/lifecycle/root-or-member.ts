@@ -18,7 +18,7 @@ import { isObject } from "../../../core/is-object.ts";
 import { inherits, isOwn } from "../../../loop/tree/inheritance.ts";
 import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/tree/tree-variable.ts";
 import type { Context } from "../host/api.ts";
-import { shared } from "../host/process.ts";
+import { processMemory } from "../host/process.ts";
 
 export interface Role {
 	/** An agent started this session. */
@@ -58,8 +58,8 @@ export class SessionRole implements Role {
 	async decide({ sessionManager, mode }: Context, reason: string | undefined): Promise<void> {
 		this.#session = sessionManager;
 		// A program can go on with a session that has ended. A reload can also outlast its session.
-		if (reason !== undefined && reason !== "reload") shared.ended?.delete(sessionManager);
-		this.#hasEnded = shared.ended?.has(sessionManager) === true;
+		if (reason !== undefined && reason !== "reload") processMemory.ended?.delete(sessionManager);
+		this.#hasEnded = processMemory.ended?.has(sessionManager) === true;
 		this.#role =
 			this.#given?.() ?? (await roleOf(sessionManager, !this.#hasEnded && this.#isStartedByPi(reason, mode), mode));
 	}
@@ -79,8 +79,8 @@ export class SessionRole implements Role {
 	/** The session ends; the next one in this process owns it. */
 	end(): void {
 		this.#hasEnded = true;
-		if (this.#session) (shared.ended ??= new WeakSet()).add(this.#session);
-		if (shared.owner === this.#session) shared.owner = undefined;
+		if (this.#session) (processMemory.ended ??= new WeakSet()).add(this.#session);
+		if (processMemory.owner === this.#session) processMemory.owner = undefined;
 	}
 
 	get hasEnded(): boolean {
@@ -90,7 +90,7 @@ export class SessionRole implements Role {
 
 /** Gives, at the first event of the session, whether pi itself has started it. */
 function watchStart(): (reason: string | undefined, mode: string) => boolean {
-	shared.isPi ??= isPi();
+	processMemory.isPi ??= isPi();
 	const theme = currentTheme();
 	const known = process.listeners("SIGTERM");
 	const isListening = (): boolean => process.listeners("SIGTERM").some((listener) => !known.includes(listener));
@@ -102,16 +102,16 @@ function watchStart(): (reason: string | undefined, mode: string) => boolean {
 
 /** In a program that embeds pi every session is a root. */
 async function roleOf(session: object, isStartedByPi: boolean, mode: string): Promise<Role> {
-	if (!shared.isPi) return { isMember: false, ownsProcess: false };
-	if (isStartedByPi) shared.owner ??= session;
-	const ownsProcess = shared.owner === session;
+	if (!processMemory.isPi) return { isMember: false, ownsProcess: false };
+	if (isStartedByPi) processMemory.owner ??= session;
+	const ownsProcess = processMemory.owner === session;
 	const value = process.env[TREE_VARIABLE] ?? "";
-	const announced = readTree(ownsProcess ? (shared.inherited ??= value) : value);
+	const announced = readTree(ownsProcess ? (processMemory.inherited ??= value) : value);
 	const isFromHere = !ownsProcess && announced !== undefined && isOwn(announced);
 	// Decided once in a session: at a reload, the agent that has started it may have ended.
-	const hasJoined = isFromHere || shared.inheriting?.has(session) === true;
+	const hasJoined = isFromHere || processMemory.inheriting?.has(session) === true;
 	const isInherited = hasJoined || (await inherits(announced, mode === "print" || mode === "json"));
-	if (isInherited) (shared.inheriting ??= new WeakSet()).add(session);
+	if (isInherited) (processMemory.inheriting ??= new WeakSet()).add(session);
 	return { isMember: !ownsProcess || isInherited, ownsProcess, tree: isInherited ? announced?.tree : undefined };
 }
 

@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { hasTrip, isBroken, type OutcomeKind, PREFIX } from "../../../core/outcome.ts";
 import { safe } from "../../../core/text.ts";
 import type { Assistant, Context } from "../host/api.ts";
-import { shared } from "../host/process.ts";
+import { processMemory } from "../host/process.ts";
 import type { Report } from "./report.ts";
 import type { Role } from "../lifecycle/root-or-member.ts";
 
@@ -58,7 +58,7 @@ function writeLater(line: string, session: Context["sessionManager"]): void {
 		if (!isShown) console.error(line);
 	};
 	process.once("exit", atExit);
-	shared.writeLine = () => {
+	processMemory.writeLine = () => {
 		process.off("exit", atExit);
 		console.error(line);
 	};
@@ -66,9 +66,9 @@ function writeLater(line: string, session: Context["sessionManager"]): void {
 
 /** Another prompt or another session follows in this process, so pi no longer shows the line that waits. */
 export function writeNow({ sessionManager }: Context): void {
-	if (sessionManager !== shared.owner) return;
-	shared.writeLine?.();
-	shared.writeLine = undefined;
+	if (sessionManager !== processMemory.owner) return;
+	processMemory.writeLine?.();
+	processMemory.writeLine = undefined;
 }
 
 /** Writes the line and sets the exit code, where a script reads them. */
@@ -94,12 +94,12 @@ export function failAtExit({ mode }: Context): void {
 
 /** Over several runs 1 beats 53 beats 54 beats 0. Pi sets its own code after us, hence the listener; a signal's code stays. */
 function exitWith(code: number): void {
-	const isFirst = shared.exitCode === undefined;
-	shared.exitCode = Math.min(code, shared.exitCode ?? code);
+	const isFirst = processMemory.exitCode === undefined;
+	processMemory.exitCode = Math.min(code, processMemory.exitCode ?? code);
 	if (!isFirst) return;
 	process.once("exit", (hostCode) => {
-		const isOurs = hostCode === 0 || (hostCode === 1 && shared.exitCode === STOPPED);
-		if (isOurs) process.exitCode = shared.exitCode;
+		const isOurs = hostCode === 0 || (hostCode === 1 && processMemory.exitCode === STOPPED);
+		if (isOurs) process.exitCode = processMemory.exitCode;
 	});
 }
 

@@ -7,7 +7,7 @@ import { type LoweringPlace, type Place, resolve, type Resolved } from "../../..
 import { defaults, type Key, KEY_OF, KEYS, settingOf, type Settings } from "../../../settings/settings.ts";
 import { COMMAND, type Context, NAME, type Pi } from "../host/api.ts";
 import type { Rank } from "../lifecycle/guard.ts";
-import { shared } from "../host/process.ts";
+import { processMemory } from "../host/process.ts";
 import { limitsOf, lowered, type RootLimits } from "../../../loop/tree/root-limits.ts";
 
 /** The places around the session. */
@@ -148,7 +148,7 @@ export class SessionSettings {
 		this.#settle();
 		const values = this.commanded;
 		this.#pi.appendEntry(NAME, remember(values));
-		shared.commands.set(keyOf(sessionManager.getLeafId(), values), this.#own);
+		processMemory.commands.set(keyOf(sessionManager.getLeafId(), values), this.#own);
 	}
 
 	/** From the active branch only. */
@@ -157,7 +157,9 @@ export class SessionSettings {
 			.getBranch()
 			.flatMap((entry) => (entry.type === "custom" && entry.customType === NAME ? [entry] : []));
 		const { values, problems } = fromMemory(ours.map(({ data }) => data));
-		const known = ours.flatMap(({ id, data }) => shared.commands.get(keyOf(id, fromMemory([data]).values)) ?? []);
+		const known = ours.flatMap(
+			({ id, data }) => processMemory.commands.get(keyOf(id, fromMemory([data]).values)) ?? [],
+		);
 		this.#own = known.at(-1) ?? {};
 		this.#recalled = values;
 		return problems;
