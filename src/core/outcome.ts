@@ -120,6 +120,9 @@ export const PREFIX = "pi-turn-limit:";
 /** In a session of pi: outcomes in which a limit acted, as an `Outcome` with a `version` and whether somebody could be asked. */
 export const OUTCOME_ENTRY = "turn-limit-outcome";
 
+/** In a session of pi: a turn whose reply does not stand there, because the session ended before it. */
+export const LOST_TURN = "turn-limit-lost-turn";
+
 /**
  * A sentence for logs, if a limit or the breaker acted: how the run ended, the limit, where it was set, whether there is
  * an answer, what was spent. `hasAnswer`: the model had answered before the run was stopped.

@@ -5,8 +5,8 @@ import type { RunMeterId } from "../core/meters.ts";
 /**
  * Counted are:
  *
- * - `turns`: model responses, and requests that were aborted before any text. Not counted: the repetition of a failed
- *   request, a request without any answer.
+ * - `turns`: model responses, and requests that were aborted before any text or lost when pi ended. Not counted: the
+ *   repetition of a request that failed or of an answer that was cut off, a request without any answer.
  * - `toolCalls`: calls that the model asked for, and nested ones as far as pi stores them.
  * - `cost`: as pi stores it, tools, compactions and branch summaries included.
  * - `tokens`: fresh ones, which are input, output and cache writes.

@@ -2,7 +2,7 @@
 import { isObject } from "../core/is-object.ts";
 import { createHash } from "node:crypto";
 import { METER_IDS, scopeOf } from "../core/meters.ts";
-import { isEndAtLimit, OUTCOME_ENTRY, OUTCOME_KINDS, OUTCOMES, PREFIX } from "../core/outcome.ts";
+import { isEndAtLimit, LOST_TURN, OUTCOME_ENTRY, OUTCOME_KINDS, OUTCOMES, PREFIX } from "../core/outcome.ts";
 import { DOLLARS } from "../core/unit.ts";
 import { list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
 import { HISTORY_METERS, type OutcomeRecord, type PastRun, type PastStep } from "./run.ts";
@@ -42,7 +42,7 @@ export class PastSession {
 	#hasCopies = false;
 	readonly #runs: GrowingRun[] = [];
 	readonly #points = new Map<unknown, Point>();
-	/** Runs of which a turn's request broke off and is made again. */
+	/** Runs whose last answer broke off, or was cut off: pi may make its request again. */
 	readonly #failed = new Set<GrowingRun>();
 	/** Runs whose last message is an answer that asks for nothing more. */
 	readonly #answered = new Set<GrowingRun>();
@@ -152,14 +152,16 @@ export class PastSession {
 
 	/**
 	 * A message that was sent before the last one was stored is steering or was queued, and belongs to the run. A tool
-	 * result before it proves nothing, because a pi that was killed leaves one, too; without a time it has to do.
+	 * result before it proves nothing, because a pi that was killed leaves one, too; without a time, or where the clock
+	 * was set back, it has to do.
 	 */
 	#user(point: Point, message: Json, stored: number): Point {
 		const sent = number(message["timestamp"]);
-		const queued = sent === undefined ? point.afterTool : sent < point.end;
+		const isSetBack = stored > -Infinity && stored < point.end;
+		const queued = sent === undefined || isSetBack ? point.afterTool : sent < point.end;
 		if (queued && point.run?.prompted) this.#showsPerson = true;
 		const run = queued && point.run?.prompted ? point.run : this.#start(sent ?? stored, textOf(message["content"]));
-		return this.#heard({ run, end: Math.max(point.end, stored), afterTool: false });
+		return this.#heard({ run, end: isSetBack ? stored : Math.max(point.end, stored), afterTool: false });
 	}
 
 	#answer(point: Point, message: Json, stored: number): Point {
@@ -173,7 +175,7 @@ export class PastSession {
 		if (!cutShort || content.length > 0 || wasSent) {
 			const isRetry = this.#failed.delete(run);
 			if (!isRetry) run.steps.push(step(1));
-			if (stopReason === "error") this.#failed.add(run);
+			if (stopReason === "error" || stopReason === "length") this.#failed.add(run);
 			if (content.length === 0 && wasSent && !isRetry) this.#aborted.add(run);
 		}
 		run.finished = !cutShort && stopReason !== "toolUse";
@@ -193,7 +195,7 @@ export class PastSession {
 		const toolCalls = isObject(nested) ? list(nested["calls"]).length : 0;
 		const end = Math.max(point.end, stored);
 		if (point.run) [point.run.open, point.run.until] = [true, Math.max(point.run.until, stored)];
-		const next = this.#charge({ ...point, end, afterTool: true }, message, stored, {
+		const next = this.#charge(this.#heard({ ...point, end, afterTool: true }), message, stored, {
 			toolCalls,
 			time: span(point.end, stored),
 		});
@@ -208,6 +210,7 @@ export class PastSession {
 	}
 
 	#custom(point: Point, { customType, data }: Json): Point {
+		if (customType === LOST_TURN) return this.#lost(point);
 		if (customType !== OUTCOME_ENTRY || !isObject(data)) return point;
 		// Anybody can write into a session: other kinds are not ours, and would reach the terminal.
 		const kind = OUTCOME_KINDS.find((known) => known === data["kind"]);
@@ -230,6 +233,15 @@ export class PastSession {
 		if (isStopped && this.#aborted.delete(run)) withdrawTurn(run);
 		const finalPass = attended === true && OUTCOMES[kind].hasFinalPass && wasAsked(data);
 		run.outcomes.push({ kind, continuations, answered: data["answered"] !== false, finalPass });
+		return point;
+	}
+
+	/** A request whose answer was lost, because the session ended before it. */
+	#lost(point: Point): Point {
+		const { run } = point;
+		if (!run) return point;
+		run.steps.push(step(1));
+		[run.open, run.finished, run.refused] = [false, false, false];
 		return point;
 	}
 
@@ -274,9 +286,9 @@ function costOf({ usage }: Json): number {
 	return isObject(cost) ? (DOLLARS.read(spent(cost["total"])) ?? 0) : 0;
 }
 
-/** True if the message carries our reason: the gate refused the turn, so no request was made. */
-function isRefusedReply({ errorMessage }: Json): boolean {
-	return typeof errorMessage === "string" && errorMessage.startsWith(PREFIX);
+/** True if the message carries our reason or our mark: the gate refused the turn, so no request was made. */
+function isRefusedReply({ errorMessage, rawStopReason }: Json): boolean {
+	return [errorMessage, rawStopReason].some((reason) => typeof reason === "string" && reason.startsWith(PREFIX));
 }
 
 /** False where nobody could grant more, and for a run that was refused before its first turn. */

@@ -61,6 +61,21 @@ describe("one prompt", () => {
 		assert.equal((await read(t, { "a.jsonl": story.prompt().answer().lines() })).prompts, 2);
 	});
 
+	test("begins anew after the clock was set back, and is told from steering all the same", async (t) => {
+		const story = new Story().prompt().turns(2);
+		story.clock -= 3_600_000;
+		story.prompt().turns(3).prompt().answer({ calls: 1 }).result().queued().answer();
+		const { prompts, meters } = await read(t, { "a.jsonl": story.lines() });
+		assert.deepEqual([prompts, meters.turns?.p50, meters.turns?.max, meters.time?.max], [3, 2, 3, 19]);
+	});
+
+	test("has the steering that follows a tool result after the clock was set back in mid-run", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 });
+		story.clock -= 3_600_000;
+		story.result().queued().answer();
+		assert.equal((await read(t, { "a.jsonl": story.lines() })).prompts, 1);
+	});
+
 	test("begins anew after a pi that was killed in mid-run, whose last entry is a tool result", async (t) => {
 		const story = new Story().prompt().answer({ calls: 1 }).result().prompt().answer();
 		const { prompts, meters } = await read(t, { "a.jsonl": story.lines() });
@@ -72,6 +87,34 @@ describe("one prompt", () => {
 		const story = new Story().prompt().failure().failure().answer({ calls: 1 }).result();
 		story.answer(broken).failure().answer(broken).answer();
 		assert.equal((await read(t, { "a.jsonl": story.lines() })).meters.turns?.max, 2);
+	});
+
+	test("counts an answer that the context cut off once, if pi repeats it, and twice after a message or a call's result", async (t) => {
+		const cut = { stopReason: "length", text: "Half an" };
+		const turns = async (story: Story): Promise<unknown> =>
+			(await read(t, { "a.jsonl": story.lines() })).meters.turns?.max;
+		const begun = (): Story => new Story().prompt().answer({ calls: 1 }).result();
+		assert.equal(await turns(begun().answer(cut).charge("compaction").answer()), 2);
+		assert.equal(await turns(begun().answer(cut).queued().answer()), 3);
+		assert.equal(
+			await turns(
+				begun()
+					.answer({ ...cut, calls: 1 })
+					.result()
+					.answer(),
+			),
+			3,
+		);
+	});
+
+	test("counts a request whose answer was lost with the process, and has ended with it", async (t) => {
+		const story = new Story().prompt().answer({ calls: 1 }).result();
+		story.entry({ type: "custom", customType: "turn-limit-lost-turn" });
+		const { meters, sample, odds } = await read(t, { "a.jsonl": story.lines() }, { now: story.clock });
+		assert.deepEqual([meters.turns?.max, sample.running], [2, 0]);
+		assert.deepEqual(odds.rows.turns.at(-1), { at: 1, came: 1, finished: 0, moreTurns: 0, moreCost: null });
+		const message = new Story().prompt().answer().entry({ type: "custom_message", customType: "turn-limit-lost-turn" });
+		assert.equal((await read(t, { "a.jsonl": message.lines() })).meters.turns?.max, 1);
 	});
 
 	test("counts a request that follows a new message as a turn, whatever failed before it", async (t) => {
@@ -131,6 +174,9 @@ describe("one prompt", () => {
 			new Story().prompt().answer({ calls: 1 }).result().answer({ stopReason: "aborted", text: "", cost: 0.25 });
 		const byReason = refused();
 		Object.assign(byReason.entries.at(-1)?.["message"] as object, { errorMessage: "pi-turn-limit: stopped" });
+		const byMark = refused().outcome({ kind: "failed", continuations: 0 });
+		Object.assign(byMark.entries.at(-2)?.["message"] as object, { rawStopReason: "pi-turn-limit: not requested" });
+		assert.equal((await read(t, { "a.jsonl": byMark.lines() })).meters.turns?.max, 1);
 		for (const kind of ["declined", "exhausted", "synthesized"]) {
 			const byRecord = refused().outcome({ kind, continuations: 0, meter: "turns", limit: 1 });
 			for (const story of [byReason, byRecord]) {
@@ -629,6 +675,49 @@ describe("sessions of subagents are counted apart", () => {
 		});
 		assert.deepEqual([prompts, odds.prompts, spent.cost], [1, 1, 0.02]);
 		assert.deepEqual(subagents, { sessions: 2, turns: 4, cost: 0.04, reported: 0 });
+	});
+
+	test("where that agent still waits for them, or was killed while it did", async (t) => {
+		const counts = async (sinceThen: number, later = 0): Promise<unknown[]> => {
+			const now = parent().clock + sinceThen;
+			const directory = folder(t, { "parent.jsonl": parent().lines() });
+			const story = child(parent().clock + later, directory);
+			appendFileSync(join(directory, "child.jsonl"), story.lines().join("\n"));
+			const { prompts, sample, subagents } = await advise({ sessionDir: directory, env: {}, now });
+			return [prompts, sample.running, subagents.sessions];
+		};
+		assert.deepEqual(await counts(60_000, 1000), [0, 1, 1]);
+		assert.deepEqual(await counts(2 * DAY, 1000), [1, 0, 1]);
+		assert.deepEqual(await counts(3 * DAY, DAY + 1), [2, 0, 0], "a person, later");
+	});
+
+	test("but not once that agent's session was begun anew", async (t) => {
+		const { prompts, subagents } = await readAt(t, (directory) => {
+			const story = parent();
+			const { clock } = story.prompt().answer();
+			return { "parent.jsonl": story.lines(), "child.jsonl": child(clock + 1000, directory).lines() };
+		});
+		assert.deepEqual([prompts, subagents.sessions], [3, 0]);
+	});
+
+	test("but not because the session that a person began them from is left out", async (t) => {
+		const directory = folder(t, {});
+		const story = parent().result().answer();
+		const sub = child(story.clock - 1000, directory, "sub");
+		sub.clock += 12 * DAY;
+		const files = {
+			"parent.jsonl": story.lines(),
+			"handed-over.jsonl": child(story.clock + 10 * DAY, directory).lines(),
+			"sub.jsonl": sub.prompt().turns(3).lines(),
+		};
+		for (const [name, lines] of Object.entries(files))
+			appendFileSync(join(directory, name), lines.map((line) => line.replace('"/project"', `"/${name}"`)).join("\n"));
+		utimesSync(join(directory, "parent.jsonl"), story.clock / 1000, story.clock / 1000);
+		const now = story.clock + 13 * DAY;
+		const recent = await advise({ sessionDir: directory, env: {}, now, days: 5 });
+		assert.deepEqual([recent.prompts, recent.subagents.sessions, recent.sample.files], [1, 1, 2]);
+		const here = await advise({ sessionDir: directory, env: {}, now, project: true, cwd: "/handed-over.jsonl" });
+		assert.deepEqual([here.prompts, here.subagents.sessions, here.sample.files], [1, 0, 1]);
 	});
 
 	test("where they lie deeper than pi puts any, or in a folder named after a session", async (t) => {

@@ -94,14 +94,17 @@ function promptsOf(text: string): Prompt[] {
 			if (message?.role === "assistant" && !(message.stopReason === "error" && empty)) {
 				emptied = empty && message.stopReason === "aborted" && !retry;
 				if (!retry) steps.push({ turns: 1, toolCalls: 0, cost: 0, tokens: 0, time: 0 });
-				retry = message.stopReason === "error";
+				retry = ["error", "length"].includes(message.stopReason ?? "");
 			}
 			if (emptied && STOPPED.includes(entry.data?.kind ?? "")) {
 				const [none] = steps.splice(-1);
 				for (const meter of ["toolCalls", "cost", "tokens", "time"] as const) steps.at(-1)![meter] += none![meter];
 				emptied = false;
 			}
-			if (entry.type === "custom_message" || ["user", "custom", "bashExecution"].includes(message?.role ?? ""))
+			if (
+				entry.type === "custom_message" ||
+				["user", "custom", "bashExecution", "toolResult"].includes(message?.role ?? "")
+			)
 				retry = false;
 			const step = steps.at(-1)!;
 			const usage = message?.usage ?? entry.usage;

@@ -1,9 +1,10 @@
 /** Pi's events, translated: a method per event. */
 import type { TurnEndEventResult } from "@earendil-works/pi-coding-agent";
+import { LOST_TURN } from "../../../core/outcome.ts";
 import { isClosed, isRetrying } from "../../../core/state.ts";
 import { NEW_RUN, refusal, RELOADED } from "../../../core/to-model.ts";
 import { readGrace } from "../../../settings/supplied.ts";
-import { chargeOfUsage, LOST_TURN } from "../host/usage.ts";
+import { chargeOfUsage } from "../host/usage.ts";
 import {
 	type Assistant,
 	type Context,

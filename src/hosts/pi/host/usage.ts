@@ -9,6 +9,7 @@ import {
 	type PerRunMeter,
 } from "../../../core/meters.ts";
 import { isObject } from "../../../core/is-object.ts";
+import { LOST_TURN } from "../../../core/outcome.ts";
 import { type Assistant, type Context, NOT_REQUESTED } from "./api.ts";
 
 type Usage = Assistant["usage"];
@@ -79,9 +80,6 @@ export function chargeOfUsage(usage: Reported | null | undefined): Partial<Recor
 	}
 	return known;
 }
-
-/** In the session: a turn whose reply does not stand there, because the session ended before it. */
-export const LOST_TURN = "turn-limit-lost-turn";
 
 /** Sums up the entries of a session, for the meters that count over all of it. */
 export function spentIn(entries: readonly SessionEntry[]): Partial<PerMeter<number>> {
