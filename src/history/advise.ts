@@ -73,18 +73,26 @@ export async function advise(options: AdviseOptions = {}): Promise<Advice> {
 	const found = await sessionFiles(directory);
 	const buffer = Buffer.allocUnsafe(CHUNK);
 	const stored: Stored[] = [];
+	const leftOut: SessionFile[] = [];
 	let [brokenLines, unreadable] = [0, 0];
 	if (found.length > 0) onProgress?.({ files: 0, of: found.length });
 	for (const [i, file] of found.entries()) {
 		const session = await read(file.path, { since, project, buffer, signal });
 		if (session === "unreadable") unreadable++;
-		else if (session !== "left out") {
+		else if (session === "left out") leftOut.push(file);
+		else {
 			brokenLines += session.broken;
 			stored.push(storedIn(file, session, since, now));
 		}
 		onProgress?.({ files: i + 1, of: found.length });
 	}
-	const isSubagent = subagentsAmong(stored);
+	const named = new Set(stored.flatMap(({ header: { parent } }) => (parent === undefined ? [] : resolve(parent))));
+	const parents: Stored[] = [];
+	for (const file of leftOut.filter(({ path }) => named.has(resolve(path)))) {
+		const session = await read(file.path, { since: -Infinity, project: null, buffer, signal });
+		if (typeof session === "object") parents.push(storedIn(file, session, since, now));
+	}
+	const isSubagent = subagentsAmong([...stored, ...parents]);
 	const own = unite(stored.filter((one) => !isSubagent(one)));
 	const others = stored.filter((one) => isSubagent(one) && one.runs.length > 0);
 	const { runs } = unite(others);
@@ -132,7 +140,11 @@ function storedIn({ path, isSubagents }: SessionFile, session: PastSession, sinc
 		header,
 		hasCopies,
 		runs: all.filter(({ at }) => at >= since),
-		busy: all.map(({ at, until }) => [at, until] as const),
+		// While it waits for a tool nothing is stored; a pi that was killed leaves such a run, too.
+		busy: all.map(({ at, until, open }, i) => {
+			const next = all[i + 1]?.at ?? Infinity;
+			return [at, open ? Math.min(until + DAY, next) : until] as const;
+		}),
 		// A pi that was killed leaves such a run too; after a day it counts as one that did not finish.
 		running: last?.open && last.until > now - DAY ? last : undefined,
 	};
