@@ -1,4 +1,5 @@
 /** Finds pi's session files and reads their lines. Nothing here writes. */
+import { constants } from "node:fs";
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -127,7 +128,8 @@ function isMissing(error: unknown): boolean {
 
 /** The lines of a file, those of one chunk at a time. Stops with the signal's reason. */
 export async function* readLines(path: string, buffer: Buffer, signal?: AbortSignal): AsyncGenerator<string[]> {
-	const file = await open(path, "r");
+	// A pipe, or a file of the system that waits for news, would keep a thread, and the process would never end.
+	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
 		let rest: Buffer[] = [];
 		let length = 0;

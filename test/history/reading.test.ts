@@ -5,6 +5,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlink
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { describe, test } from "node:test";
+import { readLines } from "../../src/history/files.ts";
 import { advise, render, type Advice, type AdviseOptions } from "../../src/history/index.ts";
 import type { Scope } from "../harness/wait.ts";
 import { folder, START, Story } from "./story.ts";
@@ -351,6 +352,14 @@ describe("what cannot be read", () => {
 		const directory = folder(t, {});
 		execFileSync("mkfifo", [join(directory, "a.jsonl")]);
 		assert.equal((await advise({ sessionDir: directory })).sample.unreadable, 1);
+	});
+
+	test("a pipe that has taken the place of a file is not waited for: a thread that waits keeps the process from ending", async (t) => {
+		const pipe = join(folder(t, {}), "a.jsonl");
+		execFileSync("mkfifo", [pipe]);
+		const found: string[] = [];
+		for await (const lines of readLines(pipe, Buffer.alloc(9))) found.push(...lines);
+		assert.deepEqual(found, []);
 	});
 
 	test("a line of more than 32 MiB is a broken one, and what follows it is read", async (t) => {
