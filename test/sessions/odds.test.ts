@@ -1,6 +1,6 @@
 /** The person's odds, in sessions of pi in this process. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { turnLimit } from "../../src/index.ts";
@@ -148,6 +148,20 @@ describe("the table", () => {
 		assert.equal(await made(now + 3_600_000), true);
 		writeFileSync(join(agentDir, ODDS_FILE), "new");
 		assert.equal(await made(now + 3 * 3_600_000), false);
+	});
+
+	test("is made again after the clock was a year ahead and was set right", async (t) => {
+		const agentDir = folder(t, sessions);
+		const personal = new PersonalOdds(
+			() => agentDir,
+			() => true,
+		);
+		const now = Date.now();
+		for (const time of [now + 365 * 86_400_000, now]) {
+			await awake(personal.refresh(agentDir, time));
+			assert.equal(typeof loadOdds(agentDir), "object");
+			rmSync(join(agentDir, ODDS_FILE));
+		}
 	});
 
 	test("is not made with odds off, for a program, or where no session is stored", async (t) => {

@@ -53,7 +53,7 @@ export class PersonalOdds {
 	/** After a run: makes the table in a thread of its own, if it is older than a day. Resolves when that has ended. */
 	async refresh(cwd: string, now = Date.now()): Promise<void> {
 		const agentDir = this.#agentDir;
-		if (agentDir === undefined || now - this.#tried < PATIENCE) return;
+		if (agentDir === undefined || Math.abs(now - this.#tried) < PATIENCE) return;
 		const history = await load();
 		if (history?.isStale(agentDir, now) !== true) return;
 		this.#tried = now;
