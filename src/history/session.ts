@@ -170,15 +170,16 @@ export class PastSession {
 		const cutShort = stopReason === "error" || stopReason === "aborted";
 		const run = point.run ?? this.#start(stored, undefined);
 		this.#aborted.delete(run);
+		const isMadeUp = isOurs(message["rawStopReason"]);
 		// An empty message is a request that was aborted, one that failed, or one that pi never made after an abort.
-		const wasSent = stopReason === "aborted" && !isRefusedReply(message);
-		if (!cutShort || content.length > 0 || wasSent) {
+		const wasSent = stopReason === "aborted" && !isOurs(message["errorMessage"]);
+		if (!isMadeUp && (!cutShort || content.length > 0 || wasSent)) {
 			const isRetry = this.#failed.delete(run);
 			if (!isRetry) run.steps.push(step(1));
 			if (stopReason === "error" || stopReason === "length") this.#failed.add(run);
 			if (content.length === 0 && wasSent && !isRetry) this.#aborted.add(run);
 		}
-		run.finished = !cutShort && stopReason !== "toolUse";
+		run.finished = !isMadeUp && !cutShort && stopReason !== "toolUse";
 		if (run.finished) this.#answered.add(run);
 		else this.#answered.delete(run);
 		run.open = stopReason === "toolUse";
@@ -286,9 +287,9 @@ function costOf({ usage }: Json): number {
 	return isObject(cost) ? (DOLLARS.read(spent(cost["total"])) ?? 0) : 0;
 }
 
-/** True if the message carries our reason or our mark: the gate refused the turn, so no request was made. */
-function isRefusedReply({ errorMessage, rawStopReason }: Json): boolean {
-	return [errorMessage, rawStopReason].some((reason) => typeof reason === "string" && reason.startsWith(PREFIX));
+/** True if the breaker gave this reason: the gate refused the turn, so no request was made. */
+function isOurs(reason: unknown): boolean {
+	return typeof reason === "string" && reason.startsWith(PREFIX);
 }
 
 /** False where nobody could grant more, and for a run that was refused before its first turn. */

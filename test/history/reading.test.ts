@@ -189,6 +189,15 @@ describe("one prompt", () => {
 		assert.equal((await read(t, { "a.jsonl": interrupted.lines() })).meters.turns?.max, 2);
 	});
 
+	test("does not count an answer that is shown again in the place of a turn that was refused, and did not finish with it", async (t) => {
+		const story = new Story().prompt().turns(1).answer({ calls: 1 }).result().answer({ cost: 0 });
+		Object.assign(story.entries.at(-1)?.["message"] as object, { rawStopReason: "pi-turn-limit: not requested" });
+		story.outcome({ kind: "exhausted", continuations: 0, meter: "turns", limit: 2 });
+		const { meters, whatIf } = await read(t, { "a.jsonl": story.lines() }, { limits: { turns: 2 } });
+		const { asked, finished } = whatIf.find(({ is }) => is === "present") ?? {};
+		assert.deepEqual([meters.turns?.max, asked, finished], [2, 1, 0]);
+	});
+
 	test("counts a failed request and its repetition, aborted before any text, as one turn, also if a limit then ended the run", async (t) => {
 		const story = new Story().prompt().turns(1).answer({ calls: 1 }).result();
 		story.answer({ stopReason: "error", text: "Let me" }).answer({ stopReason: "aborted", text: "" });

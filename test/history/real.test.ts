@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { advise, type Advice, type AdviseOptions } from "../../src/history/index.ts";
+import { reply } from "../settings/status.ts";
 import { bash, calls, endless, fail, held, host, mark, overflow, Running, text } from "../harness/index.ts";
 import type { Host, HostOptions, Rpc } from "../harness/index.ts";
 
@@ -144,6 +145,61 @@ test("branches all count, clones and forks count once, and branch summaries are 
 	assert.equal(spent.cost, Math.round((cost + 2 * CENT) * 1e6) / 1e6);
 	assert.ok(sample.copies >= 3);
 });
+
+/** As many as a limit counts for the session that is resumed. */
+for (const [what, turns, options, act] of [
+	[
+		"an answer that the context cut off, and that pi repeats",
+		2,
+		{
+			model: [mark(), { ...text("half"), stop: "length", usage: { prompt: 199_990, completion: 10 } }, text("done")],
+			settings: { compaction: { keepRecentTokens: 1 } },
+		},
+		(pi) => pi.print("go"),
+	],
+	[
+		"a request that is aborted before any text",
+		2,
+		{ model: [mark(), held()] },
+		async (pi) => {
+			const rpc = await pi.rpc();
+			await rpc.prompt("go");
+			await pi.model.arrival(2);
+			await rpc.abort();
+			await rpc.close();
+		},
+	],
+	[
+		"a request that is lost with its process",
+		2,
+		{ model: [mark(), held()] },
+		async (pi) => {
+			const script = pi.start("-p", "go");
+			await pi.model.arrival(2);
+			script.child.kill("SIGTERM");
+			await script.ended();
+		},
+	],
+	[
+		"an answer that a script shows again after a stop",
+		1,
+		{
+			...{ model: endless(text("done")), env: { PI_MAX_TURNS: "1" } },
+			after: [(pi) => pi.on("agent_end", () => pi.sendUserMessage("once more", { deliverAs: "followUp" }))],
+		},
+		(pi) => pi.print("go"),
+	],
+] as const satisfies readonly (readonly [string, number, HostOptions, (pi: Host) => Promise<unknown>])[])
+	test(`${what} counts as for a session's limit`, async (t) => {
+		const pi = await host(t, { session: true, ...options });
+		await act(pi);
+		assert.match(
+			await reply(await pi.rpc({ args: ["-c"] }), "session turns"),
+			new RegExp(`^session turns +${turns}, unlimited`),
+		);
+		assert.deepEqual(await promptsByTurns(pi), { [turns]: 1 });
+		assert.equal((await adviceOn(pi)).sample.running, 0);
+	});
 
 test("what the breaker did stands in the sessions: a stop in a script, a yes and a no of a client", async (t) => {
 	const pi = await host(t, { session: true, model: endless(), args: ["--turn-limit", "3"] });
