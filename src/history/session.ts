@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { METER_IDS, scopeOf } from "../core/meters.ts";
 import { isEndAtLimit, LOST_TURN, OUTCOME_ENTRY, OUTCOME_KINDS, OUTCOMES, PREFIX } from "../core/outcome.ts";
 import { DOLLARS } from "../core/unit.ts";
+import { dollarsIn, tokensIn } from "../core/usage.ts";
 import { list, number, parse, span, spent, textOf, timeOf, type Json } from "./json.ts";
 import { HISTORY_METERS, type OutcomeRecord, type PastRun, type PastStep } from "./run.ts";
 
@@ -248,9 +249,8 @@ export class PastSession {
 
 	#charge(point: Point, entry: Json, stored: number, others: Partial<PastStep> = {}): Point {
 		const run = point.run ?? this.#start(stored, undefined);
-		const used = isObject(entry["usage"]) ? entry["usage"] : {};
 		const cost = costOf(entry);
-		const tokens = ["input", "output", "cacheWrite"].reduce((sum, name) => sum + spent(used[name]), 0);
+		const tokens = spent(tokensIn(isObject(entry["usage"]) ? entry["usage"] : {}));
 		const last = run.steps.at(-1) ?? step(0);
 		const all = { ...step(0), ...others, cost, tokens };
 		for (const meter of HISTORY_METERS) last[meter] += all[meter];
@@ -283,8 +283,7 @@ export class PastSession {
 
 /** As the core counts it. */
 function costOf({ usage }: Json): number {
-	const cost = isObject(usage) ? usage["cost"] : undefined;
-	return isObject(cost) ? (DOLLARS.read(spent(cost["total"])) ?? 0) : 0;
+	return isObject(usage) ? (DOLLARS.read(spent(dollarsIn(usage))) ?? 0) : 0;
 }
 
 /** True if the breaker gave this reason: the gate refused the turn, so no request was made. */

@@ -219,6 +219,18 @@ describe("one prompt", () => {
 		});
 	});
 
+	test("is charged in the forms in which tools and providers give their usage", async (t) => {
+		for (const usage of [
+			{ input: 30, output: 70, cost: { input: 0.1, output: 0.3, cacheRead: 0.1 } },
+			{ input: "30", output: "70", cost: { total: "0.5" } },
+			{ totalTokens: 900, cacheRead: 800, cost: 0.5 },
+		]) {
+			const story = new Story().prompt().answer({ calls: 1 }).result({ usage }).answer();
+			const { spent } = await read(t, { "a.jsonl": story.lines() });
+			assert.deepEqual(spent, { cost: 0.52, tokens: 300, besides: 0 });
+		}
+	});
+
 	test("counts calls that tools made", async (t) => {
 		const nestedCalls = { calls: [{ id: "1" }, { id: "2" }], complete: true };
 		const story = new Story().prompt().answer({ calls: 1 }).result({ nestedCalls }).answer();
@@ -642,7 +654,7 @@ test("figures that nobody can spend, and continuations that are none, count as n
 		Object.assign(story.entries.at(-1)?.["message"] as object, { timestamp });
 	}
 	const { spent, asked, meters } = await read(t, { "a.jsonl": story.lines() });
-	assert.deepEqual([spent.cost, spent.tokens, asked.yes, meters.time?.max], [0.04, 407, 1, 12]);
+	assert.deepEqual([spent.cost, spent.tokens, asked.yes, meters.time?.max], [0.04, 400, 1, 12]);
 });
 
 test("an entry of our name with a kind that is not ours is ignored", async (t) => {

@@ -8,23 +8,20 @@ import {
 	type PerMeter,
 	type PerRunMeter,
 } from "../../../core/meters.ts";
-import { isObject } from "../../../core/is-object.ts";
 import { LOST_TURN } from "../../../core/outcome.ts";
+import { dollarsIn, type ReportedUsage, tokensIn } from "../../../core/usage.ts";
 import { type Assistant, type Context, NOT_REQUESTED } from "./api.ts";
 
 type Usage = Assistant["usage"];
 type Model = NonNullable<Context["model"]>;
 
-/** As it comes: a tool can leave out parts of its usage, and nobody checks a provider's. */
-type Reported = { readonly [part in keyof Usage]?: unknown };
-
 export interface Charge {
 	/** The amount that a response, a tool result or a compaction has spent. */
-	readonly amount: (usage: Reported) => number;
+	readonly amount: (usage: ReportedUsage) => number;
 	/** Why the amount stays 0 with this model, if pi's catalogue tells. */
 	readonly unknownFor?: (model: Model) => string | undefined;
 	/** Why the amount of this response is 0, although the model has worked. */
-	readonly unknownIn?: (usage: Reported) => string | undefined;
+	readonly unknownIn?: (usage: ReportedUsage) => string | undefined;
 }
 
 /** Time is charged by the clock. */
@@ -34,13 +31,12 @@ const UNPRICED = "has no prices";
 
 export const CHARGES: { readonly [id in UsageId]: Charge } = {
 	cost: {
-		amount: ({ cost }) => dollars(cost) * 1_000_000,
+		amount: (usage) => dollarsIn(usage) * 1_000_000,
 		unknownFor: ({ cost, ...model }) => (cost.input + cost.output > 0 || reportsPrices(model) ? undefined : UNPRICED),
 		unknownIn: (usage) => (CHARGES.tokens.amount(usage) > 0 && CHARGES.cost.amount(usage) === 0 ? UNPRICED : undefined),
 	},
 	tokens: {
-		amount: ({ input, output, cacheWrite, cacheRead, totalTokens }) =>
-			sumOfFigures(input, output, cacheWrite) || figure(totalTokens) - figure(cacheRead),
+		amount: tokensIn,
 	},
 };
 
@@ -53,25 +49,8 @@ function reportsPrices({ api, provider, baseUrl }: Pick<Model, "api" | "provider
 	return !PRICED_BY_CATALOGUE.test(String(api)) || provider === "openrouter" || baseUrl.includes("openrouter.ai");
 }
 
-/** The total; of a tool that gives none the sum of the parts, or all that it gives. */
-function dollars(cost: unknown): number {
-	if (!isObject(cost)) return figure(cost);
-	const { total, input, output, cacheRead, cacheWrite } = cost;
-	return Number.isNaN(Number(total ?? NaN)) ? sumOfFigures(input, output, cacheRead, cacheWrite) : figure(total);
-}
-
-function sumOfFigures(...values: readonly unknown[]): number {
-	return values.map(figure).reduce((all, value) => all + value, 0);
-}
-
-/** A number that can be counted; text that holds one is one. */
-function figure(value: unknown): number {
-	const number = typeof value === "string" || typeof value === "bigint" ? Number(value) : value;
-	return typeof number === "number" && number > 0 ? number : 0;
-}
-
 /** Whole amounts of what `usage` reports; undefined if it reports none. */
-export function chargeOfUsage(usage: Reported | null | undefined): Partial<Record<UsageId, number>> | undefined {
+export function chargeOfUsage(usage: ReportedUsage | null | undefined): Partial<Record<UsageId, number>> | undefined {
 	let known: Partial<Record<UsageId, number>> | undefined;
 	for (const id of USAGE_IDS) {
 		// The ledger takes no larger amount at once, and thousands of these add up exactly.

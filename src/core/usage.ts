@@ -1,0 +1,33 @@
+/** Reads the usage that a host reports or has stored. Trusts nothing: a tool leaves out parts, and nobody checks a provider's. */
+import { isObject } from "./is-object.ts";
+
+export interface ReportedUsage {
+	readonly cost?: unknown;
+	readonly input?: unknown;
+	readonly output?: unknown;
+	readonly cacheRead?: unknown;
+	readonly cacheWrite?: unknown;
+	readonly totalTokens?: unknown;
+}
+
+/** The total; of a tool that gives none the sum of the parts, or all that it gives. */
+export function dollarsIn({ cost }: ReportedUsage): number {
+	if (!isObject(cost)) return figure(cost);
+	const { total, input, output, cacheRead, cacheWrite } = cost;
+	return Number.isNaN(Number(total ?? NaN)) ? sumOfFigures(input, output, cacheRead, cacheWrite) : figure(total);
+}
+
+/** Cache reads are none. */
+export function tokensIn({ input, output, cacheWrite, cacheRead, totalTokens }: ReportedUsage): number {
+	return sumOfFigures(input, output, cacheWrite) || figure(totalTokens) - figure(cacheRead);
+}
+
+function sumOfFigures(...values: readonly unknown[]): number {
+	return values.map(figure).reduce((all, value) => all + value, 0);
+}
+
+/** A number that can be counted; text that holds one is one. */
+function figure(value: unknown): number {
+	const number = typeof value === "string" || typeof value === "bigint" ? Number(value) : value;
+	return typeof number === "number" && number > 0 ? number : 0;
+}
