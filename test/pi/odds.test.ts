@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, statSync, truncateSync, utimesSync, watch } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { ODDS_FILE } from "../../src/history/odds-file.ts";
 import { endless, held, host, mark, reloader, text } from "../harness/index.ts";
 import type { Host, HostOptions } from "../harness/index.ts";
@@ -171,6 +172,21 @@ test("a table that is damaged, foreign or huge gives no line, and one notice in 
 	for (const { message } of rpc.questions) assert.doesNotMatch(message ?? "", /Of your/);
 });
 
+/** An extension to load beside ours: `/threads` waits until there is one, and says how many there have been. */
+function tellsThreads(pi: ExtensionAPI): void {
+	const shared = globalThis as { threads?: number };
+	if (shared.threads === undefined) {
+		shared.threads = 0;
+		process.on("worker", () => shared.threads!++);
+	}
+	pi.registerCommand("threads", {
+		handler: async (_args, { ui }) => {
+			while (shared.threads === 0) await new Promise(setImmediate);
+			ui.notify(`${shared.threads} thread`);
+		},
+	});
+}
+
 describe("a worker", () => {
 	test("that reads for ever keeps pi neither from answering nor from ending", async (t) => {
 		const pi = await host(t, {
@@ -188,6 +204,23 @@ describe("a worker", () => {
 		terminal.press("ctrl+d");
 		assert.equal(await terminal.exit(), 0);
 		assert.equal(existsSync(tableOf(pi)), false);
+	});
+
+	test("that reads for ever is the only one, however many sessions a client begins meanwhile", async (t) => {
+		const pi = await host(t, {
+			agentFiles: { "sessions/endless.jsonl": "" },
+			...{ fresh: true, model: endless(text("done")), after: [tellsThreads] },
+		});
+		truncateSync(join(pi.agentDir, "sessions/endless.jsonl"), 2 ** 40);
+		const rpc = await pi.rpc();
+		const threads: string[] = [];
+		for (let i = 0; i < 4; i++) {
+			await rpc.run("go");
+			await rpc.prompt("/threads");
+			threads.push(rpc.notifications.at(-1)?.message ?? "");
+			await rpc.send({ type: "new_session" });
+		}
+		assert.deepEqual(threads, ["1 thread", "1 thread", "1 thread", "1 thread"]);
 	});
 
 	test("that dies says nothing", async (t) => {

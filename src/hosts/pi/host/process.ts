@@ -28,6 +28,8 @@ interface ProcessMemory {
 	exitCode: number | undefined;
 	/** Writes the line about the last stop, which waits because pi may show it. */
 	writeLine: (() => void) | undefined;
+	/** By agent directory: the time of the last attempt to make the table of odds; undefined until there is one. */
+	oddsTried: Map<string, number> | undefined;
 	/** The address of a fleet's ledger, if the environment had one: it can be taken out once only. */
 	address: string | undefined;
 }
@@ -47,5 +49,6 @@ export const processMemory: ProcessMemory = (slot[KEY] ??= {
 	limits: new Map(),
 	exitCode: undefined,
 	writeLine: undefined,
+	oddsTried: undefined,
 	address: undefined,
 });

@@ -4,11 +4,12 @@ import { isOfRound } from "../../../core/limit.ts";
 import { kindOf, type MeterId } from "../../../core/meters.ts";
 import { type Busy, isBusy, type State } from "../../../core/state.ts";
 import type { Spent } from "../../../core/outcome.ts";
+import { processMemory } from "../host/process.ts";
 import type * as oddsModule from "../../../history/odds-index.ts";
 
 type History = typeof oddsModule;
 
-/** Milliseconds between two attempts to make the table. */
+/** Milliseconds between two attempts to make the table, whichever sessions of the process make them. */
 const PATIENCE = 3_600_000;
 
 /** Loaded by the first run with a person. Imported once, because pi's loader gives undefined to a second import under way. */
@@ -18,7 +19,6 @@ export class PersonalOdds {
 	readonly #directory: (() => string) | undefined;
 	readonly #isOn: () => boolean;
 	#history: History | undefined;
-	#tried = -Infinity;
 
 	/** `directory`: pi's agent directory; in a program that embeds pi there are no odds. */
 	constructor(directory: (() => string) | undefined, isOn: () => boolean) {
@@ -53,10 +53,12 @@ export class PersonalOdds {
 	/** After a run: makes the table in a thread of its own, if it is older than a day. Resolves when that has ended. */
 	async refresh(cwd: string, now = Date.now()): Promise<void> {
 		const agentDir = this.#agentDir;
-		if (agentDir === undefined || Math.abs(now - this.#tried) < PATIENCE) return;
+		if (agentDir === undefined) return;
 		const history = await load();
-		if (history?.isStale(agentDir, now) !== true) return;
-		this.#tried = now;
+		const tried = (processMemory.oddsTried ??= new Map());
+		const sinceThen = Math.abs(now - (tried.get(agentDir) ?? -Infinity));
+		if (sinceThen < PATIENCE || history?.isStale(agentDir, now) !== true) return;
+		tried.set(agentDir, now);
 		await history.makeOdds({ agentDir, cwd });
 	}
 
