@@ -20,14 +20,14 @@ function rivals(pi: ExtensionAPI): void {
 	const closing = new AbortController();
 	let newSession = (): unknown => undefined;
 
-	/** Another extension's overlay that takes what is typed, until Escape. */
+	/** Another extension's overlay that takes what is typed, until Escape or Ctrl+Q. */
 	function shell(done: (end: unknown) => void) {
 		let typed = "";
 		return {
 			render: () => [`shell> ${typed.replaceAll("\r", " [enter]")}.`],
 			invalidate() {},
 			handleInput(data: string) {
-				if (data === "\x1b") done(undefined);
+				if (data === "\x1b" || data === "\x11") done(undefined);
 				else typed += data;
 			},
 		};
@@ -138,6 +138,23 @@ test("over another extension's overlay it leaves that every key until they have 
 	await tui.lacks("shell>");
 	tui.type("x");
 	await tui.shows(editor("x"));
+});
+
+test("over another extension's overlay it does not say that Escape stops before it does, and leaves that its own keys", async (t) => {
+	const openShell = async (terminal: Terminal): Promise<void> => {
+		terminal.type(cues.openShell);
+		await terminal.shows("shell> .");
+	};
+	const { pi, tui } = await interrupt(t, openShell, beside);
+	await tui.shows("Pause typing to answer.");
+	assert.doesNotMatch(tui.screen(), /Escape stops/);
+	await tui.shows("Other keys go where they went before. Escape stops.");
+	tui.press("ctrl+q");
+	await tui.lacks("shell>");
+	await tui.shows("→ Continue");
+	tui.type("y");
+	await continued(tui);
+	assert.equal(pi.model.requests.length, 2);
 });
 
 for (const place of ["before", "after"] as const) {

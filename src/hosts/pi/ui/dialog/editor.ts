@@ -16,11 +16,18 @@ export function overlaysOf(tui: Tui): readonly Component[] | undefined {
 	return (tui as LooseTui).overlayStack?.map(({ component }) => component);
 }
 
+/** Pi's editor; another extension's may lack some of it. */
+type LooseEditor = Component & {
+	isShowingAutocomplete?: () => boolean;
+	getLines?: () => readonly string[];
+	getCursor?: () => { readonly line: number; readonly col: number };
+};
+
 export class Editor {
 	readonly #ui: EditorUI;
 	readonly #piTui: PiTui;
 	readonly #tui: LooseTui;
-	#component: Component | undefined;
+	#component: LooseEditor | undefined;
 	/** Other extensions' overlays: the one that had the keys, then those that had them before it. */
 	readonly #overlays: readonly Component[];
 
@@ -58,6 +65,17 @@ export class Editor {
 	/** True if letters belong to a text. We cannot know whether an overlay holds one, so it counts as such. */
 	get hasText(): boolean {
 		return this.overlay !== undefined || this.text !== "";
+	}
+
+	/** It offers completions. */
+	get isCompleting(): boolean {
+		return this.#component?.isShowingAutocomplete?.() === true;
+	}
+
+	/** A backslash before the cursor: Enter begins a line, for terminals that have no other key for it. */
+	get continuesLine(): boolean {
+		const { line, col } = this.#component?.getCursor?.() ?? { line: 0, col: 0 };
+		return this.#component?.getLines?.()[line]?.[col - 1] === "\\";
 	}
 
 	get text(): string {
