@@ -11,6 +11,7 @@ import {
 	setKittyProtocolActive,
 	TUI_KEYBINDINGS,
 	TuiMainScreen,
+	visibleWidth,
 } from "@earendil-works/pi-tui";
 import { choose, type Dialog, type DialogUI, type DialogOptions } from "../../src/hosts/pi/ui/dialog/dialog.ts";
 import type * as loading from "../../src/hosts/pi/ui/load-pi-tui.ts";
@@ -291,6 +292,15 @@ describe("a list of choices", () => {
 		assert.deepEqual(screen.shown, ["other", "other"]);
 		screen.rows = least + 2;
 		assert.equal(screen.shown.length, 5 + 2);
+		await screen.press(ESCAPE);
+	});
+
+	test("has no line that is wider than the terminal, however narrow that is and however wide a letter", async (t) => {
+		const screen = new Screen(t);
+		await screen.open({}, screen.ui, { ...dialog, lines: ["日本語"], activity: ["Last: 日本 · 語"] });
+		for (const width of [1, 2, 3, 4, 9])
+			for (const widget of screen.widgets.values())
+				for (const line of widget.render(width)) assert.ok(visibleWidth(line) <= width, `${width}: ${line}`);
 		await screen.press(ESCAPE);
 	});
 });
