@@ -88,6 +88,25 @@ test("another extension's dialog does not swallow it: when that closes, the ques
 	await tui.shows(editor("x"));
 });
 
+test("a second dialog that opens over another one has the keys too, and the question comes back after both", async (t) => {
+	const { pi, tui } = await ready(t, beside);
+	await openRival(tui);
+	tui.type(cues.openBrief);
+	await tui.shows("Brief?");
+	assert.doesNotMatch(tui.screen(), /Wrap up now/);
+	tui.type("\x1b[B\r");
+	await tui.shows("Brief: left");
+	// Before pi 1.5.0 the first one is gone.
+	await tui.shows(/→ left|→ Continue/);
+	if (tui.screen().includes("Rival?")) tui.press("enter");
+	await tui.shows("→ Continue");
+	assert.equal(pi.model.requests.length, 1);
+	tui.type("y");
+	await continued(tui);
+	tui.type("x");
+	await tui.shows(editor("x"));
+});
+
 test("over another extension's dialog it takes the answer, and then that one does", async (t) => {
 	const { tui } = await overRival(t);
 	await tui.shows("→ Continue");

@@ -129,7 +129,7 @@ class OpenDialog implements Component {
 		if (has === this.#hasKeys || this.#isClosed) return;
 		this.#hasKeys = has;
 		this.#left = this.#options.seconds;
-		this.#guard(() => (has ? this.#wait() : this.#yield()));
+		this.#guard(() => (has ? this.#resume() : this.#yield()));
 	}
 
 	handleInput(data: string): void {
@@ -218,6 +218,17 @@ class OpenDialog implements Component {
 		const { counts, held } = this.#list;
 		if (counts && isNumeric(held)) this.#quiet.cancel();
 		else this.#quiet.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
+	}
+
+	/** It has the keys again, which pi also gives it when a second dialog takes the place of the one that covered it. */
+	#resume(): void {
+		this.#wait();
+		queueMicrotask(() =>
+			this.#guard(() => {
+				const dialog = this.#hasKeys && !this.#isClosed ? this.#editor.dialogInPlace : undefined;
+				if (dialog) this.#parts.tui.setFocus(dialog);
+			}),
+		);
 	}
 
 	/** Another dialog, or the editor, has the keys. */
