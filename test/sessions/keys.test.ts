@@ -365,8 +365,8 @@ describe("the editor behind a dialog", () => {
 		tui["children"] = [{ render: () => [] }, { children: [{}, place] }];
 		const editor = new Editor(ui, piTui, tui as unknown as Tui);
 		assert.equal(editor.dialogInPlace, undefined);
-		const dialog = { ...component };
-		place.children = [{ render: () => [] }];
+		const dialog = { handleInput: component.handleInput };
+		place.children = [{ render: () => [] }, { ...component }];
 		assert.equal(editor.dialogInPlace, undefined);
 		place.children = [...place.children, dialog];
 		assert.equal(editor.dialogInPlace, dialog);

@@ -54,7 +54,7 @@ export class Editor {
 	find(): Component | undefined {
 		const focus = this.#focus;
 		if (this.#component) return focus === this.#component ? focus : undefined;
-		if (!focus || this.#overlays.length > 0 || !("getText" in focus && "setText" in focus)) return undefined;
+		if (!focus || this.#overlays.length > 0 || !isEditor(focus)) return undefined;
 		this.#place = parentOf(focus, this.#tui);
 		return (this.#component = focus);
 	}
@@ -64,7 +64,7 @@ export class Editor {
 		const { children = [] } = this.#place ?? {};
 		return children.some((child) => child === this.#component)
 			? undefined
-			: children.find((child) => child.handleInput);
+			: children.find((child) => child.handleInput && !isEditor(child));
 	}
 
 	/** It stands on the screen, where text can be written into it. */
@@ -111,6 +111,10 @@ export class Editor {
 		if (component?.handleInput) return component.handleInput(data);
 		this.#ui.pasteToEditor(readKeyText(this.#piTui, data) ?? data.replace(/\x1b\[20[01]~/g, ""));
 	}
+}
+
+function isEditor(component: Component): boolean {
+	return "getText" in component && "setText" in component;
 }
 
 function parentOf(component: Component, parent: Parent): Parent | undefined {
