@@ -133,7 +133,7 @@ describe("the list", () => {
 		assert.equal(shown[9], " ↑↓ and Enter. Other keys go where they went before. Escape stops.");
 	});
 
-	test("does not say that Escape stops while that goes to another extension's overlay", async () => {
+	test("does not say that Escape stops while that goes to another extension's overlay", () => {
 		const list = { counts: false, row: undefined, held: "" };
 		const over: Partial<View> = { hasText: true, hasOverlay: true, list, left: 30 };
 		assert.equal(lines(over).at(-1), " Pause typing to answer. 30s.");
