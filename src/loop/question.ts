@@ -89,7 +89,7 @@ const ENDS: Readonly<Record<RunEnd, Words>> = {
 		no: "one last answer, without tools",
 		stops: "Stop with an answer: from what it has, without tools. Stop now ends the run.",
 		escape: "Escape stops with an answer.",
-		escapeShort: "Esc answers.",
+		escapeShort: "Esc: an answer.",
 	},
 };
 
@@ -150,9 +150,13 @@ function nextAsked(state: In<Asking>, id: MeterId): readonly MeterId[] {
 	return obstacles(state, run, gate, call).filter((other) => other !== id);
 }
 
-/** `25 more turns`, `$2.50 more`; at most what every limit of the same allows. */
+/** A cycle of calls holds no identical calls in a row. */
+const REPEATED = { one: "time", many: "times" };
+
+/** `25 more turns`, `$2.50 more`, `5 more times`; at most what every limit of the same allows. */
 function moreText(state: In<Asking>, id: MeterId, by: number): string {
-	const { unit, one, many } = kindOf(id);
+	const { unit } = kindOf(id);
+	const { one, many } = id === "repeats" ? REPEATED : kindOf(id);
 	const { gate } = state.phase;
 	const { least, other } = tightest(state, id, by);
 	const noun = one === undefined ? "" : ` ${least === 1 ? one : many}`;
@@ -186,7 +190,9 @@ function sized(typed: string, id: MeterId, label: (by: number) => string): Sized
 /** What the run has spent, or all runs since the person's prompt; for a limit of a tree also what its agents have. */
 function spentSoFar({ phase: { run }, meters }: In<Asking>, id: MeterId, tally: Tally): string {
 	const all = tally.sincePrompt(run.spent);
-	const spent = all ? `Spent since your prompt: ${spentText(all, id)}` : `This run so far: ${spentText(run.spent, id)}`;
+	// The sentence about a repeated call says how often it came.
+	const sum = spentText(all ?? run.spent, id === "repeats" ? undefined : id);
+	const spent = all ? `Spent since your prompt: ${sum}` : `This run so far: ${sum}`;
 	if (kindOf(id).scope !== "tree") return spent;
 	const tree = METER_IDS.filter((other) => kindOf(other).scope === "tree" && isLimited(meters[other]));
 	return `${spent}; with its agents ${tree.map((other) => amount(other, meters[other].used)).join(", ")}`;

@@ -49,7 +49,7 @@ for (const [cols, rows] of [
 				assert.match(words, / y\/n, (a )?number, (or )?↑↓ (and )?Enter\. /);
 				assert.match(
 					words,
-					policy === "abort" ? / Esc(ape)? stops\.( |$)/ : / (Escape stops with an answer|Esc answers)\.( |$)/,
+					policy === "abort" ? / Esc(ape)? stops\.( |$)/ : / (Escape stops with an answer|Esc: an answer)\.( |$)/,
 				);
 			}
 	});
@@ -222,6 +222,58 @@ test("text that stands in the editor is offered as what it is told", async (t) =
 	assert.equal(pi.model.requests[1]?.last, "Use npm 11");
 });
 
+test("what it is told has the lines that the person begins as elsewhere in pi, with a backslash and Enter or with Ctrl+J", async (t) => {
+	const { pi, tui } = await ready(t);
+	tui.press("down");
+	tui.press("enter");
+	await tui.shows("What should it know?");
+	tui.type("one\\\r");
+	await tui.shows(editor("one", ""));
+	tui.type("two\n");
+	await tui.shows(editor("one", "two", ""));
+	tui.type("three\r");
+	await continued(tui);
+	assert.equal(pi.model.requests[1]?.last, "one\ntwo\nthree");
+});
+
+test("in the line that it is told, Escape closes the editor's completions first, and Enter takes the one that is marked", async (t) => {
+	const { pi, tui } = await ready(t, { cols: 80, rows: 30 });
+	tui.press("down");
+	tui.press("enter");
+	await tui.shows("What should it know?");
+	tui.type("/turn-l");
+	await tui.shows("→ turn-limit");
+	tui.press("escape");
+	await tui.lacks("→ turn-limit");
+	assert.match(tui.screen(), /What should it know\?/);
+	tui.type("i");
+	await tui.shows("→ turn-limit");
+	tui.press("enter");
+	await tui.shows(editor("/turn-limit"));
+	assert.match(tui.screen(), /What should it know\?/);
+	assert.equal(pi.model.requests.length, 1);
+	await tui.lacks("→ turn-limit");
+	tui.press("escape");
+	await tui.shows("→ Continue, and tell");
+	tui.press("escape");
+	await stopped(tui);
+});
+
+test("an Enter that is held down picks the line that it is told, and does not send the text that stands in the editor", async (t) => {
+	const half = async (terminal: Terminal): Promise<void> => {
+		terminal.type("half a sent");
+		await terminal.shows("half a sent");
+	};
+	const { pi, tui } = await interrupt(t, half);
+	await tui.shows("→ Continue");
+	tui.type("\x1b[B\r\r\r");
+	await tui.shows("One moment… Escape goes back.");
+	await tui.shows("Enter sends it. Escape goes back.");
+	tui.type("ence\r");
+	await continued(tui);
+	assert.equal(pi.model.requests[1]?.last, "half a sentence");
+});
+
 test("a number and Enter open one round of that size, and the next yes buys the limit again", async (t) => {
 	const pi = await host(t, { env: { PI_MAX_TURNS: "1" }, model: endless() });
 	const tui = await pi.terminal();
@@ -263,6 +315,20 @@ test("a time for the answer counts down, and a key begins it anew", async (t) =>
 	tui.press("down");
 	await tui.shows("Stops by itself in 4s.");
 	await tui.shows("Turn limit reached; nobody answered.");
+});
+
+test("the time counts down while the person writes what it is told, at 40 columns too", async (t) => {
+	const { tui } = await ready(t, { cols: 40, rows: 15, env: { PI_TURN_LIMIT_ASK_TIMEOUT: "90" } });
+	tui.type("y");
+	await tui.shows(/Enter answers\. Esc stops\. 1m\d+s\./);
+	tui.type("o");
+	await tui.shows(/Pause typing\. Esc stops\. 1m\d+s\./);
+	tui.press("ctrl+u");
+	await tui.shows("→ Continue");
+	tui.press("down");
+	tui.press("enter");
+	await tui.shows("What should it know?");
+	await tui.shows(/ Esc(ape)? goes back\.[^]* 1m\d+s\./);
 });
 
 test("Ctrl+C in the line that it is told is a no", async (t) => {

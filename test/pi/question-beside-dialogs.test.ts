@@ -20,14 +20,14 @@ function rivals(pi: ExtensionAPI): void {
 	const closing = new AbortController();
 	let newSession = (): unknown => undefined;
 
-	/** Another extension's overlay that takes what is typed, until Escape. */
+	/** Another extension's overlay that takes what is typed, until Escape or Ctrl+Q. */
 	function shell(done: (end: unknown) => void) {
 		let typed = "";
 		return {
 			render: () => [`shell> ${typed.replaceAll("\r", " [enter]")}.`],
 			invalidate() {},
 			handleInput(data: string) {
-				if (data === "\x1b") done(undefined);
+				if (data === "\x1b" || data === "\x11") done(undefined);
 				else typed += data;
 			},
 		};
@@ -88,6 +88,25 @@ test("another extension's dialog does not swallow it: when that closes, the ques
 	await tui.shows(editor("x"));
 });
 
+test("a second dialog that opens over another one has the keys too, and the question comes back after both", async (t) => {
+	const { pi, tui } = await ready(t, beside);
+	await openRival(tui);
+	tui.type(cues.openBrief);
+	await tui.shows("Brief?");
+	assert.doesNotMatch(tui.screen(), /Wrap up now/);
+	tui.type("\x1b[B\r");
+	await tui.shows("Brief: left");
+	// Before pi 1.5.0 the first one is gone.
+	await tui.shows(/→ left|→ Continue/);
+	if (tui.screen().includes("Rival?")) tui.press("enter");
+	await tui.shows("→ Continue");
+	assert.equal(pi.model.requests.length, 1);
+	tui.type("y");
+	await continued(tui);
+	tui.type("x");
+	await tui.shows(editor("x"));
+});
+
 test("over another extension's dialog it takes the answer, and then that one does", async (t) => {
 	const { tui } = await overRival(t);
 	await tui.shows("→ Continue");
@@ -138,6 +157,23 @@ test("over another extension's overlay it leaves that every key until they have 
 	await tui.lacks("shell>");
 	tui.type("x");
 	await tui.shows(editor("x"));
+});
+
+test("over another extension's overlay it does not say that Escape stops before it does, and leaves that its own keys", async (t) => {
+	const openShell = async (terminal: Terminal): Promise<void> => {
+		terminal.type(cues.openShell);
+		await terminal.shows("shell> .");
+	};
+	const { pi, tui } = await interrupt(t, openShell, beside);
+	await tui.shows("Pause typing to answer.");
+	assert.doesNotMatch(tui.screen(), /Escape stops/);
+	await tui.shows("Other keys go where they went before. Escape stops.");
+	tui.press("ctrl+q");
+	await tui.lacks("shell>");
+	await tui.shows("→ Continue");
+	tui.type("y");
+	await continued(tui);
+	assert.equal(pi.model.requests.length, 2);
 });
 
 for (const place of ["before", "after"] as const) {

@@ -41,7 +41,7 @@ test("with a person the model is told at the third identical call, once, and the
 		[
 			[
 				"Repeat limit reached",
-				"The same call 5 times in a row. Continue?\nThis run so far: 6 turns, 5 tool calls, $0.06, 5 identical calls in a row. Waiting: bash echo x >> marks\nSince your prompt: 5 bash\nLast: bash echo x >> marks · bash echo x >> marks · bash echo x >> marks\nYes: 5 more identical calls in a row. No: the run ends here.",
+				"The same call 5 times in a row. Continue?\nThis run so far: 6 turns, 5 tool calls, $0.06. Waiting: bash echo x >> marks\nSince your prompt: 5 bash\nLast: bash echo x >> marks · bash echo x >> marks · bash echo x >> marks\nYes: 5 more times. No: the run ends here.",
 			],
 		],
 	);

@@ -11,6 +11,7 @@ import {
 	setKittyProtocolActive,
 	TUI_KEYBINDINGS,
 	TuiMainScreen,
+	visibleWidth,
 } from "@earendil-works/pi-tui";
 import { choose, type Dialog, type DialogUI, type DialogOptions } from "../../src/hosts/pi/ui/dialog/dialog.ts";
 import type * as loading from "../../src/hosts/pi/ui/load-pi-tui.ts";
@@ -291,6 +292,15 @@ describe("a list of choices", () => {
 		assert.deepEqual(screen.shown, ["other", "other"]);
 		screen.rows = least + 2;
 		assert.equal(screen.shown.length, 5 + 2);
+		await screen.press(ESCAPE);
+	});
+
+	test("has no line that is wider than the terminal, however narrow that is and however wide a letter", async (t) => {
+		const screen = new Screen(t);
+		await screen.open({}, screen.ui, { ...dialog, lines: ["日本語"], activity: ["Last: 日本 · 語"] });
+		for (const width of [1, 2, 3, 4, 9])
+			for (const widget of screen.widgets.values())
+				for (const line of widget.render(width)) assert.ok(visibleWidth(line) <= width, `${width}: ${line}`);
 		await screen.press(ESCAPE);
 	});
 });
@@ -593,6 +603,21 @@ describe("a list over another extension's overlay", () => {
 		assert.deepEqual([seen.result, screen.focus], [{ kind: "picked", id: "no" }, shell]);
 	});
 
+	test("leaves it also after the moment each key that is no answer", async (t) => {
+		const { screen, typed, seen } = await over(t);
+		const keys = ["\x11", "\t", "\x1bOP", "\x1b[5~", "\x04", "\x0f", "\x1b[I"];
+		for (const key of keys) {
+			await screen.pause();
+			await screen.press(key);
+		}
+		assert.deepEqual([typed, seen.result, screen.expanded], [keys, undefined, false]);
+		await screen.press(ESCAPE);
+		assert.deepEqual([typed.at(-1), seen.result], [ESCAPE, undefined]);
+		await screen.pause();
+		await screen.press("\x03");
+		assert.deepEqual(seen.result, { kind: "dismissed" });
+	});
+
 	test("gives letters to the editor once it is closed", async (t) => {
 		const { screen, typed, handle } = await over(t);
 		await screen.pause();
@@ -668,6 +693,81 @@ describe("a choice that asks for a text", () => {
 		const { screen, seen } = await asking(t);
 		await screen.press("\x1b[200~one\r\ntwo\x1b[201~", "\x1b[13;2u", "x", "\x7f", "yx", "\x1b[D", "\x04", "\t", ENTER);
 		assert.deepEqual(seen.result, { kind: "picked", id: "tell", text: "one\ntwo\ny" });
+	});
+
+	test("begins a line with every key with which pi's editor does", async (t) => {
+		const { screen, seen } = await asking(t);
+		await screen.type("one\\");
+		await screen.press(ENTER);
+		await screen.type("two");
+		await screen.press("\n");
+		await screen.type("th\\ree");
+		await screen.press(ENTER);
+		assert.deepEqual(seen.result, { kind: "picked", id: "tell", text: "one\ntwo\nth\\ree" });
+	});
+
+	test("takes a completion that the editor offers, or closes the offer, before it sends or goes back", async (t) => {
+		const { screen, seen } = await asking(t);
+		let isOffering = true;
+		screen.editor.isShowingAutocomplete = () => isOffering;
+		const passed = t.mock.method(screen.editor, "handleInput", () => {});
+		const keys = () => passed.mock.calls.map(({ arguments: [data] }) => data);
+		await screen.press("\t", ENTER, ESCAPE, "\x1b[B");
+		assert.deepEqual(keys(), ["\t", "\t", ESCAPE, "\x1b[B"]);
+		assert.equal(seen.result, undefined);
+		assert.ok(screen.shown.includes("What?"));
+		isOffering = false;
+		await screen.press("\t", ESCAPE);
+		assert.equal(keys().length, 4);
+		assert.ok(!screen.shown.includes("What?"));
+	});
+
+	test("sends a draft only with an Enter that comes after a pause, or after another key", async (t) => {
+		for (const [keys, pause] of [
+			[[ENTER, ENTER], 800],
+			[["\x1b[D"], 0],
+		] as const) {
+			const { screen, seen } = await asking(t, {}, "half a sent");
+			const asks = () => screen.shown.filter((line) => line.includes("Escape goes back."));
+			assert.deepEqual(asks(), ["One moment… Escape goes back."]);
+			await screen.press(...keys);
+			await screen.pause(pause);
+			assert.deepEqual(asks(), ["Write it in the editor. Enter sends it. Escape goes back."]);
+			assert.equal(seen.result, undefined);
+			await screen.press(ENTER);
+			assert.deepEqual(seen.result, { kind: "picked", id: "tell", text: "half a sent" });
+			t.mock.timers.reset();
+		}
+	});
+
+	test("sends nothing with the Enter that has closed another dialog", async (t) => {
+		const { screen, seen } = await asking(t, {}, "half");
+		await screen.press("x");
+		const handle = screen.tui.showOverlay({ ...other });
+		await setImmediate();
+		handle.hide();
+		await screen.press(ENTER);
+		assert.equal(seen.result, undefined);
+		await screen.pause();
+		await screen.press(ENTER);
+		assert.deepEqual(seen.result, { kind: "picked", id: "tell", text: "halfx" });
+	});
+
+	test("counts down while it is written", async (t) => {
+		const { screen, seen } = await asking(t, { seconds: 30 });
+		await screen.type("a");
+		await screen.pause(5000);
+		assert.ok(
+			screen.shown.some((line) => line.endsWith("Escape goes back. 25s.")),
+			screen.shown.join("\n"),
+		);
+		await screen.type("b");
+		assert.ok(
+			screen.shown.some((line) => line.endsWith("Escape goes back. 30s.")),
+			screen.shown.join("\n"),
+		);
+		await screen.pause(30_000);
+		assert.deepEqual([seen.result, screen.editor.getText()], [{ kind: "withdrawn" }, "ab"]);
 	});
 
 	test("has the keys as the person has bound them, in the terminal's protocol", async (t) => {

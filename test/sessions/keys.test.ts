@@ -359,6 +359,39 @@ describe("the editor behind a dialog", () => {
 		assert.deepEqual(typed, ["paste y"]);
 	});
 
+	test("tells which dialog stands in its place", () => {
+		const { ui, component, tui } = screen(undefined);
+		const place: { children: object[] } = { children: [component] };
+		tui["children"] = [{ render: () => [] }, { children: [{}, place] }];
+		const editor = new Editor(ui, piTui, tui as unknown as Tui);
+		assert.equal(editor.dialogInPlace, undefined);
+		const dialog = { handleInput: component.handleInput };
+		place.children = [{ render: () => [] }, { ...component }];
+		assert.equal(editor.dialogInPlace, undefined);
+		place.children = [...place.children, dialog];
+		assert.equal(editor.dialogInPlace, dialog);
+		place.children = [dialog, component];
+		assert.equal(editor.dialogInPlace, undefined);
+		tui["children"] = [{}];
+		assert.equal(new Editor(ui, piTui, tui as unknown as Tui).dialogInPlace, undefined);
+	});
+
+	test("offers completions, and goes on with a line after a backslash, where it can tell", () => {
+		const { editor, component } = screen(undefined);
+		assert.deepEqual([editor.isCompleting, editor.continuesLine], [false, false]);
+		let col = 0;
+		Object.assign(component, {
+			isShowingAutocomplete: () => true,
+			getLines: () => ["\\", "a\\b"],
+			getCursor: () => ({ line: 1, col }),
+		});
+		assert.deepEqual([editor.isCompleting, editor.continuesLine], [true, false]);
+		col = 2;
+		assert.equal(editor.continuesLine, true);
+		col = 3;
+		assert.equal(editor.continuesLine, false);
+	});
+
 	test("gives its text, and leaves none", () => {
 		const { editor, ui, typed } = screen(undefined);
 		ui.getEditorText = () => "half";

@@ -178,20 +178,22 @@ describe("the question", () => {
 		assert.deepEqual(none.size?.("3"), { grant: 3, label: "Continue (3 more turns)" });
 	});
 
-	for (const [repeats, cycle, words] of [
-		[5, 1, "The same call 5 times in a row. Continue?"],
-		[5, 2, "The same 2 calls, 5 times over. Continue?"],
-		[2, 3, "The same 3 calls, 2 times over. Continue?"],
-		[1, 1, "The same call again. Continue?"],
-		[1, 2, "The same 2 calls again. Continue?"],
-		[0, 1, "Every call is asked about. Continue?"],
+	for (const [repeats, cycle, words, more] of [
+		[5, 1, "The same call 5 times in a row. Continue?", "5 more times"],
+		[5, 2, "The same 2 calls, 5 times over. Continue?", "5 more times"],
+		[2, 3, "The same 3 calls, 2 times over. Continue?", "2 more times"],
+		[1, 1, "The same call again. Continue?", "1 more time"],
+		[1, 2, "The same 2 calls again. Continue?", "1 more time"],
+		[0, 1, "Every call is asked about. Continue?", "1 more tool call"],
 	] as const) {
 		test(`says: ${words}`, () => {
 			const run = new Driver({ attended: true, repeats }).prompt();
 			run.request();
 			for (let i = 0; run.phase !== "asking"; i++) run.call({ tool: `tool ${i % cycle}`, input: {} });
-			const { lines, size } = questionAbout(run.state, "repeats", String);
+			const { lines, choices, size } = questionAbout(run.state, "repeats", String);
 			assert.equal(lines[0], words);
+			assert.doesNotMatch(lines[1] ?? "", /identical/);
+			assert.equal(choices[0]?.label, `Continue (${more})`);
 			assert.equal(size, undefined);
 		});
 	}

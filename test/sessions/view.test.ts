@@ -1,6 +1,7 @@
 /** The look of a list of choices, line by line. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { stripTerminalSequences } from "@earendil-works/pi-tui";
 import * as piTui from "../../src/hosts/pi/ui/pi-tui.ts";
 import { type Dialog, leastRows, dialogLines, type View } from "../../src/hosts/pi/ui/dialog/view.ts";
 
@@ -60,7 +61,7 @@ describe("the list", () => {
 			`Since your prompt: ${"9 tool, ".repeat(9)}· 2 errors`,
 			`Last: ${"x".repeat(60)} · ls · ${"y".repeat(60)}`,
 		];
-		const shown = lines({ dialog: { ...dialog, activity } }, 40, 40).map(piTui.stripTerminalSequences);
+		const shown = lines({ dialog: { ...dialog, activity } }, 40, 40).map(stripTerminalSequences);
 		assert.deepEqual(shown.slice(4, 6), [
 			" Since your prompt: 9 tool,… · 2 errors",
 			" Last: xxxxxxxx… · ls · yyyyyyyyyyyyyy…",
@@ -106,7 +107,7 @@ describe("the list", () => {
 		const times: Dialog = { ...dialog, expires: "Stops by itself in" };
 		assert.equal(lines({ dialog: times, left: 90 })[9], " y/n, or ↑↓ and Enter. Escape stops. Stops by itself in");
 		assert.equal(lines({ dialog: times, left: 90 })[10], " 1m30s.");
-		assert.equal(lines({ left: 5 })[9], " y/n, or ↑↓ and Enter. Escape stops.  5s.");
+		assert.equal(lines({ left: 5 })[9], " y/n, or ↑↓ and Enter. Escape stops. 5s.");
 	});
 
 	test("shows the whole time in a short hint", () => {
@@ -114,11 +115,29 @@ describe("the list", () => {
 		const times: Dialog = { ...dialog, expires: "Stops by itself in", size };
 		assert.equal(lines({ dialog: times, left: 5400 }, 6, 40).at(-1), " y/n, ↑↓ Enter. Esc stops. 1h30m.");
 		assert.equal(lines({ dialog: times }, 5, 40).at(-1), " y/n, number, ↑↓ Enter. Esc stops.");
+		const sized: Dialog = { ...times, size: (typed) => (typed === "$12.50" ? { grant: 1, label: "" } : undefined) };
+		for (const [list, shown] of [
+			[{ counts: false, row: 0, held: "" }, "One moment…"],
+			[{ counts: false, row: undefined, held: "" }, "Pause typing."],
+			[{ counts: true, row: 0, held: "y" }, "Enter answers."],
+			[{ counts: true, row: 0, held: "ye" }, "Pause typing."],
+			[{ counts: true, row: 0, held: "$12.50" }, "$12.50: Enter."],
+			[{ counts: true, row: 0, held: "1h30m2" }, "1h30m2: no amount."],
+		] as const)
+			assert.equal(lines({ dialog: sized, list, left: 5400 }, 6, 40).at(-1), ` ${shown} Esc stops. 1h30m.`);
+		assert.equal(lines({ dialog: times, asks, left: 5400 }, 4, 40).at(-1), " Enter sends it. Esc goes back. 1h30m.");
 	});
 
 	test("says where letters go while another extension's overlay gets them", () => {
 		const shown = lines({ hasText: true, hasOverlay: true }, 40, 90);
 		assert.equal(shown[9], " ↑↓ and Enter. Other keys go where they went before. Escape stops.");
+	});
+
+	test("does not say that Escape stops while that goes to another extension's overlay", () => {
+		const list = { counts: false, row: undefined, held: "" };
+		const over: Partial<View> = { hasText: true, hasOverlay: true, list, left: 30 };
+		assert.equal(lines(over).at(-1), " Pause typing to answer. 30s.");
+		assert.equal(lines({ ...over, left: undefined }, 5, 26).at(-1), " Pause typing.");
 	});
 
 	test("is dim until answers count, and says that they do in a moment", () => {
@@ -174,7 +193,7 @@ describe("the list", () => {
 		assert.deepEqual(lines({ asks }).slice(4), [
 			...["", " What?", "", " Write it in the editor. Enter sends it. Escape goes back."],
 		]);
-		assert.deepEqual(lines({ asks }, 4, 40).slice(2), [" What?", " Enter sends it. Escape goes back."]);
+		assert.deepEqual(lines({ asks }, 4, 40).slice(2), [" What?", " Enter sends it. Esc goes back."]);
 	});
 
 	test("keeps the letter of a choice that is cut", () => {
@@ -199,8 +218,8 @@ describe("the list", () => {
 
 	test("shows text from outside without what could move or reverse it", () => {
 		const title = "\x1b[31mA\x07\tB\r\nC\u202e\u2066\x9b";
-		const shown = lines({ dialog: { ...dialog, title, lines: ["x\ry\nz\x1b[2J\tq\x7f"] } });
-		assert.deepEqual(shown.slice(1, 6), [" A B C", " x", " y", " z q", ""]);
+		const shown = lines({ dialog: { ...dialog, title, lines: ["x\ry\nz\x1b[2J\tq\x7f\u200b"] } });
+		assert.deepEqual(shown.slice(1, 6), [" �[31mA� B C���", " x", " y", " z�[2J q��", ""]);
 	});
 });
 

@@ -106,7 +106,8 @@ describe("the line above the editor in a terminal", () => {
 	test("cuts a part that is wider than the line", () => {
 		assert.deepEqual(draw(parts, theme, 13), [" Turns: 1/25", " <warning>Tools: 0/90", " <error>Cost: $0.0…"]);
 		assert.deepEqual(draw(parts.slice(0, 1), theme, 12), [" Turns: 1/…"]);
-		assert.deepEqual(draw(parts.slice(0, 1), theme, 1), [" …"]);
+		assert.deepEqual(draw(parts.slice(0, 1), theme, 2), [" …"]);
+		assert.deepEqual(draw(parts.slice(0, 1), theme, 1), ["…"]);
 	});
 });
 

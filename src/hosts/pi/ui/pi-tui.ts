@@ -8,7 +8,6 @@ export {
 	parseKey,
 	setKeybindings,
 	setKittyProtocolActive,
-	stripTerminalSequences,
 	Text,
 	truncateToWidth,
 	wrapTextWithAnsi,

@@ -63,7 +63,7 @@ export function draw(parts: readonly Part[], theme: Pick<Theme, "fg">, width: nu
 		const last = lines.at(-1);
 		const length = (last?.length ?? 0) + SEPARATOR.length + shown.length;
 		if (last && length <= room) lines.splice(-1, 1, { length, text: last.text + SEPARATOR + coloured });
-		else lines.push({ length: shown.length, text: ` ${coloured}` });
+		else lines.push({ length: shown.length, text: `${width > 1 ? " " : ""}${coloured}` });
 	}
 	return lines.map(({ text }) => text);
 }

@@ -45,7 +45,10 @@ const QUIET = 800;
 const TYPED = 500;
 
 /** The keys that write a text. */
-const WRITES: ReadonlySet<ListKey["type"]> = new Set(["text", "paste", "edit", "back", "up", "down"]);
+const WRITES: ReadonlySet<ListKey["type"]> = new Set(["text", "paste", "edit", "back", "up", "down", "enter"]);
+
+/** Takes the completion that pi's editor offers. */
+const TAB = "\t";
 
 /** Shows the dialog until it is answered. Rejects where the host cannot show it. */
 export async function choose(ui: DialogUI, dialog: Dialog, options: DialogOptions = {}): Promise<Result> {
@@ -126,7 +129,7 @@ class OpenDialog implements Component {
 		if (has === this.#hasKeys || this.#isClosed) return;
 		this.#hasKeys = has;
 		this.#left = this.#options.seconds;
-		this.#guard(() => (has ? this.#wait() : this.#yield()));
+		this.#guard(() => (has ? this.#resume() : this.#yield()));
 	}
 
 	handleInput(data: string): void {
@@ -135,13 +138,19 @@ class OpenDialog implements Component {
 			if (!this.#editor.overlay && this.#screen.scroll(data)) return;
 			const key = readKey(this.#parts.piTui, this.#parts.keybindings, data);
 			const isNo = this.#is(data, "tui.input.copy") || this.#is(data, "tui.select.cancel");
-			// Somebody who works in another overlay goes on there until the keys have been quiet for a moment; Escape may be meant for it.
-			if (this.#editor.overlay && (!this.#list.counts || (key?.type === "enter" && this.#list.row === undefined)))
-				this.#passOn(data);
+			if (this.#editor.overlay && !this.#isAnswer(key, isNo)) this.#passOn(data);
 			else if (this.#entry) this.#write(key, data, this.#entry);
 			else if (isNo) this.#close({ kind: "dismissed" });
 			else this.#press(key, data);
 		});
+	}
+
+	/** Somebody who works in another overlay goes on there until the keys have been quiet for a moment; Escape may be meant for it. */
+	#isAnswer(key: ListKey | undefined, isNo: boolean): boolean {
+		const { counts, row } = this.#list;
+		return (
+			counts && (isNo || key?.type === "up" || key?.type === "down" || (key?.type === "enter" && row !== undefined))
+		);
 	}
 
 	#passOn(data: string): void {
@@ -156,10 +165,10 @@ class OpenDialog implements Component {
 		this.#list = list;
 		for (const letter of spill) this.#editor.type(letter);
 		if (pass) this.#editor.type(data);
-		this.#wait();
 		const choice = take === undefined ? undefined : this.#dialog.choices[take];
-		if (choice?.asks !== undefined) this.#entry = choice;
-		else if (choice) this.#close({ kind: "picked", id: choice.id, ...this.#bought(amount) });
+		if (choice?.asks !== undefined) this.#ask(choice);
+		else if (choice) return this.#close({ kind: "picked", id: choice.id, ...this.#bought(amount) });
+		this.#wait();
 		this.#parts.tui.requestRender();
 	}
 
@@ -168,14 +177,28 @@ class OpenDialog implements Component {
 		return sized ? { grant: sized.grant } : {};
 	}
 
+	/** The Enter that has picked the choice may be held down: it must not send a draft. */
+	#ask(choice: Choice): void {
+		this.#entry = choice;
+		this.#list = { ...this.#list, counts: false };
+	}
+
 	/** A key for the text, which is written in the editor and stays there if it is not sent. */
 	#write(key: ListKey | undefined, data: string, { id }: Choice): void {
 		if (this.#is(data, "tui.input.copy")) return this.#close({ kind: "dismissed" });
-		if (this.#is(data, "tui.select.cancel")) this.#entry = undefined;
-		else if (key?.type === "enter" && this.#editor.text.trim() !== "")
-			this.#close({ kind: "picked", id, text: this.#editor.take().trim() });
+		const isEscape = this.#is(data, "tui.select.cancel");
+		const isEnter = key?.type === "enter" && !this.#is(data, "tui.input.newLine") && !this.#editor.continuesLine;
+		if (isEnter && !this.#list.counts) return this.#wait();
+		if (key) this.#list = { ...this.#list, counts: true };
+		if (this.#editor.isCompleting && (isEnter || isEscape || data === TAB)) this.#editor.type(isEnter ? TAB : data);
+		else if (isEscape) this.#entry = undefined;
+		else if (!isEnter) this.#passToText(key, data);
+		else if (this.#editor.text.trim() !== "") this.#close({ kind: "picked", id, text: this.#editor.take().trim() });
+	}
+
+	#passToText(key: ListKey | undefined, data: string): void {
 		// Where there is nothing to delete, Ctrl+D leaves pi.
-		else if (key && WRITES.has(key.type) && (key.type !== "edit" || this.#editor.hasText)) this.#editor.type(data);
+		if (key && WRITES.has(key.type) && (key.type !== "edit" || this.#editor.hasText)) this.#editor.type(data);
 	}
 
 	/** A second has passed. It does not count while another dialog is open. */
@@ -195,6 +218,17 @@ class OpenDialog implements Component {
 		const { counts, held } = this.#list;
 		if (counts && isNumeric(held)) this.#quiet.cancel();
 		else this.#quiet.after(held ? TYPED : QUIET, () => this.#guard(() => this.#press({ type: "pause" })));
+	}
+
+	/** It has the keys again, which pi also gives it when a second dialog takes the place of the one that covered it. */
+	#resume(): void {
+		this.#wait();
+		queueMicrotask(() =>
+			this.#guard(() => {
+				const dialog = this.#hasKeys && !this.#isClosed ? this.#editor.dialogInPlace : undefined;
+				if (dialog) this.#parts.tui.setFocus(dialog);
+			}),
+		);
 	}
 
 	/** Another dialog, or the editor, has the keys. */

@@ -11,16 +11,30 @@ type LooseTui = Tui & {
 	overlayStack?: readonly { readonly component: Component; readonly preFocus?: Component | null }[];
 };
 
+/** A component that may have others below it. */
+interface Parent {
+	readonly children?: readonly Component[];
+}
+
 /** The overlays of pi's screen, the topmost last; undefined where pi does not tell. */
 export function overlaysOf(tui: Tui): readonly Component[] | undefined {
 	return (tui as LooseTui).overlayStack?.map(({ component }) => component);
 }
 
+/** Pi's editor; another extension's may lack some of it. */
+type LooseEditor = Component & {
+	isShowingAutocomplete?: () => boolean;
+	getLines?: () => readonly string[];
+	getCursor?: () => { readonly line: number; readonly col: number };
+};
+
 export class Editor {
 	readonly #ui: EditorUI;
 	readonly #piTui: PiTui;
 	readonly #tui: LooseTui;
-	#component: Component | undefined;
+	#component: LooseEditor | undefined;
+	/** Holds what stands in the editor's place. */
+	#place: Parent | undefined;
 	/** Other extensions' overlays: the one that had the keys, then those that had them before it. */
 	readonly #overlays: readonly Component[];
 
@@ -40,8 +54,17 @@ export class Editor {
 	find(): Component | undefined {
 		const focus = this.#focus;
 		if (this.#component) return focus === this.#component ? focus : undefined;
-		if (focus && this.#overlays.length === 0 && "getText" in focus && "setText" in focus) this.#component = focus;
-		return this.#component;
+		if (!focus || this.#overlays.length > 0 || !isEditor(focus)) return undefined;
+		this.#place = parentOf(focus, this.#tui);
+		return (this.#component = focus);
+	}
+
+	/** Another dialog that stands in the editor's place, where it would have the keys. */
+	get dialogInPlace(): Component | undefined {
+		const { children = [] } = this.#place ?? {};
+		return children.some((child) => child === this.#component)
+			? undefined
+			: children.find((child) => child.handleInput && !isEditor(child));
 	}
 
 	/** It stands on the screen, where text can be written into it. */
@@ -58,6 +81,17 @@ export class Editor {
 	/** True if letters belong to a text. We cannot know whether an overlay holds one, so it counts as such. */
 	get hasText(): boolean {
 		return this.overlay !== undefined || this.text !== "";
+	}
+
+	/** It offers completions. */
+	get isCompleting(): boolean {
+		return this.#component?.isShowingAutocomplete?.() === true;
+	}
+
+	/** A backslash before the cursor: Enter begins a line, for terminals that have no other key for it. */
+	get continuesLine(): boolean {
+		const { line, col } = this.#component?.getCursor?.() ?? { line: 0, col: 0 };
+		return this.#component?.getLines?.()[line]?.[col - 1] === "\\";
 	}
 
 	get text(): string {
@@ -77,6 +111,20 @@ export class Editor {
 		if (component?.handleInput) return component.handleInput(data);
 		this.#ui.pasteToEditor(readKeyText(this.#piTui, data) ?? data.replace(/\x1b\[20[01]~/g, ""));
 	}
+}
+
+function isEditor(component: Component): boolean {
+	return "getText" in component && "setText" in component;
+}
+
+function parentOf(component: Component, parent: Parent): Parent | undefined {
+	const { children = [] } = parent;
+	if (children.includes(component)) return parent;
+	for (const child of children) {
+		const found = parentOf(component, child as Parent);
+		if (found) return found;
+	}
+	return undefined;
 }
 
 /** The overlay, and those that get the keys one after the other as it and they close. */

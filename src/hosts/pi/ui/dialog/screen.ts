@@ -84,7 +84,8 @@ export class Screen<End> {
 		if (fits !== (place === "widget")) return [];
 		const lines = dialogLines(piTui, ui.theme, view, width, fits ? room : rows);
 		this.#page = Math.max(1, room - lines.length);
-		return lines;
+		// pi 0.87.1 ends where a line is wider than the terminal, as a wide letter is in two columns.
+		return lines.map((line) => piTui.truncateToWidth(line, width, ""));
 	}
 
 	/** The rows of everything but the dialog and the transcript, which comes first. One row of that stays in sight. */

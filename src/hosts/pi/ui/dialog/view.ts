@@ -1,5 +1,6 @@
 /** The content and the look of a dialog: lines for a width and a height. */
 import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import { safe } from "../../../../core/text.ts";
 import { SECONDS } from "../../../../core/unit.ts";
 import type { Choice } from "../../../../loop/choices.ts";
 import type { Question } from "../../../../loop/question.ts";
@@ -41,9 +42,9 @@ export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: numbe
 	const line = (text: string, end = ""): string =>
 		` ${piTui.truncateToWidth(text, Math.max(1, inner - end.length), "…")}${end.length < inner ? end : ""}`;
 	const wrap = (text: string): string[] =>
-		clean(piTui, text).flatMap((part) => piTui.wrapTextWithAnsi(part, inner).map((wrapped) => ` ${wrapped}`));
-	const cut = (text: string): string => line(shorten(piTui, clean(piTui, text).join(" "), inner));
-	const title = clean(piTui, dialog.title).join(" ");
+		clean(text).flatMap((part) => piTui.wrapTextWithAnsi(part, inner).map((wrapped) => ` ${wrapped}`));
+	const cut = (text: string): string => line(shorten(piTui, clean(text).join(" "), inner));
+	const title = clean(dialog.title).join(" ");
 	if (!view.hasKeys) return [line(theme.fg("dim", title))];
 
 	const answers =
@@ -109,22 +110,30 @@ function isTypedAnswer({ dialog, list: { held } }: View): boolean {
 }
 
 function hintOf(view: View, isShort: boolean): string {
-	const { dialog, asks, left } = view;
-	if (asks !== undefined) return `${isShort ? "" : "Write it in the editor. "}Enter sends it. Escape goes back.`;
+	const { dialog, left } = view;
 	const time = left === undefined ? "" : `${SECONDS.show(left * 1000)}.`;
-	if (isShort) return [keysOf(view, isShort), dialog.escapeShort ?? "", time].join(" ").trim();
-	const expires = time && `${dialog.expires ?? ""} ${time}`;
-	return [keysOf(view, isShort), dialog.escape ?? "", expires].join(" ").trim();
+	const expires = left === undefined || isShort ? "" : (dialog.expires ?? "");
+	return [keysOf(view, isShort), escapeOf(view, isShort), expires, time].filter((part) => part !== "").join(" ");
+}
+
+function escapeOf({ dialog, list, asks, hasOverlay }: View, isShort: boolean): string {
+	if (asks !== undefined) return isShort ? "Esc goes back." : "Escape goes back.";
+	// Until then it goes to the overlay.
+	if (hasOverlay && !list.counts) return "";
+	return (isShort ? dialog.escapeShort : dialog.escape) ?? "";
 }
 
 function keysOf(view: View, isShort: boolean): string {
-	const { dialog, list, hasText, hasOverlay, left } = view;
+	const { dialog, list, asks, hasText, hasOverlay, left } = view;
 	const { held } = list;
-	if (!list.counts) return list.row === undefined ? "Pause typing to answer." : "One moment…";
+	if (asks !== undefined && (list.counts || !hasText))
+		return `${isShort ? "" : "Write it in the editor. "}Enter sends it.`;
+	const pause = isShort ? "Pause typing." : "Pause typing to answer.";
+	if (!list.counts) return list.row === undefined ? pause : "One moment…";
 	// An amount waits for Enter.
-	if (held && dialog.size?.(held)) return `${held}: Enter takes it.`;
-	if (held && isTypedAnswer(view)) return "Enter answers at once.";
-	if (held) return isNumeric(held) ? `${held}: not an amount.` : "Pause typing to answer.";
+	if (held && dialog.size?.(held)) return `${held}: Enter${isShort ? "." : " takes it."}`;
+	if (held && isTypedAnswer(view)) return isShort ? "Enter answers." : "Enter answers at once.";
+	if (held) return isNumeric(held) ? `${held}: ${isShort ? "no" : "not an"} amount.` : pause;
 	if (hasOverlay) return isShort ? "↑↓ Enter." : "↑↓ and Enter. Other keys go where they went before.";
 	const letters = dialog.choices.flatMap(({ typed }) => typed?.[0] ?? []).join("/");
 	if (hasText || letters === "") return isShort ? "↑↓ Enter." : "↑↓ and Enter. Letters go to the editor.";
@@ -133,10 +142,8 @@ function keysOf(view: View, isShort: boolean): string {
 	return isShort ? `${letters}${amount}, ↑↓ Enter.` : `${letters}${amount && ", a number"}, or ↑↓ and Enter.`;
 }
 
-/** Text from outside must not move the cursor, change colours or reverse the reading direction. */
-function clean(piTui: PiTui, text: string): string[] {
-	const lines = piTui.stripTerminalSequences(text).split(/\r\n|\r|\n/);
-	return lines.map((part) => part.replace(/\t/g, " ").replace(/[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, ""));
+function clean(text: string): string[] {
+	return text.split(/\r\n|\r|\n/).map((part) => safe(part.replaceAll("\t", " ")));
 }
 
 function around(lines: string[], row: number, room: number): string[] {
