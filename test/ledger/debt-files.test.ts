@@ -107,6 +107,12 @@ describe("a fleet's part of a debt", () => {
 		assert.equal((JSON.parse(texts[1] ?? "") as Debt).id, "a");
 	});
 
+	test("is the only file where nothing is owed to the machine's ledger", (t) => {
+		const path = folder(t);
+		files(path, there).keep({ id: "a", accounts: [fleet], amounts }, "a");
+		assert.deepEqual(readdirSync(path), ["debt-a-fleet.json"]);
+	});
+
 	test("is paid by whoever uses that server, and by nobody else", async (t) => {
 		const path = folder(t);
 		files(path, there).keep({ id: "a", accounts: [fleet, tree], amounts }, "a");
@@ -154,7 +160,7 @@ describe("a debt stays, and the gate is closed,", () => {
 		const misuse = files(path).pay(true, () => Promise.reject(new RangeError("amounts.turns: expected 1.")));
 		await assert.rejects(misuse, {
 			name: "LedgerError",
-			message: /^The debt .*debt-a\.json cannot be paid: amounts.*[^.]\.$/,
+			message: /^The debt .*debt-a\.json cannot be paid: amounts\.turns: expected 1\.$/,
 		});
 	});
 
