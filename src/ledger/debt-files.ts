@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { asOf } from "./account-key.ts";
-import { faultOf, LedgerError } from "./faults.ts";
+import { LedgerError } from "./faults.ts";
 import type { Account, Amounts } from "./port.ts";
 
 export interface Debt {
@@ -83,21 +83,21 @@ export class DebtFiles {
 	}
 
 	/**
-	 * Pays those that this agent can pay. Another agent may do so at the same time: a ledger hears of an id once. It forgets
-	 * an id after a week, so a debt that was paid then, and whose file stayed, counts twice. @throws LedgerError
+	 * Pays those that this agent can pay; `usesHome`: it uses the machine's ledger. Another agent may do so at the same
+	 * time: a ledger hears of an id once. It forgets an id after a week, so a debt that was paid then, and whose file
+	 * stayed, counts twice. @throws LedgerError
 	 */
-	async pay(settle: (debt: Debt) => Promise<unknown>): Promise<void> {
+	async pay(usesHome: boolean, settle: (debt: Debt) => Promise<unknown>): Promise<void> {
 		for (const name of this.#names()) {
 			const file = join(this.#directory, name);
-			const debt = this.#read(file);
+			const debt = this.#read(file, usesHome);
 			if (debt === undefined) continue;
 			try {
 				await settle(debt);
 			} catch (error) {
-				// An operator has deleted the budget, so nothing is left to count in.
-				if (faultOf(error)?.knows !== "others") throw unreadable(file, error);
+				throw unreadable(file, error);
 			}
-			rmSync(file, { force: true });
+			remove(file);
 		}
 		const left = this.#names().length;
 		if (left <= MOST_DEBTS) return;
@@ -116,14 +116,14 @@ export class DebtFiles {
 		}
 	}
 
-	/** Undefined if another agent has paid it, or it is another server's. */
-	#read(file: string): Debt | undefined {
+	/** Undefined if another agent has paid it, or it is of a ledger that this agent does not use. */
+	#read(file: string, usesHome: boolean): Debt | undefined {
 		try {
 			own(file, (stats) => stats.isFile() && stats.nlink === 1);
 			const { server, id, accounts, amounts } = JSON.parse(readFileSync(file, "utf8")) as Partial<Debt> & {
 				server?: string;
 			};
-			if (server !== undefined && server !== this.#server()) return undefined;
+			if (server === undefined ? !usesHome : server !== this.#server()) return undefined;
 			const known = (accounts ?? []).map((account): Account => ({ ...account, caps: {} }));
 			return { id: id ?? "", accounts: known, amounts: amounts ?? {} };
 		} catch (error) {
@@ -144,6 +144,14 @@ function own(path: string, isKind: (stats: Stats) => boolean): void {
 	const user = process.geteuid?.() ?? stats.uid;
 	if (!isKind(stats) || stats.uid !== user) throw new Error(`${path} is a link, or not the user's own`);
 	if ((stats.mode & 0o077) !== 0) chmodSync(path, stats.mode & 0o700);
+}
+
+function remove(file: string): void {
+	try {
+		rmSync(file, { force: true });
+	} catch (error) {
+		throw fault(`The debt ${file} is paid and cannot be deleted`, error);
+	}
 }
 
 function unreadable(file: string, error: unknown): LedgerError {

@@ -4,6 +4,7 @@ import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { bash, calls, endless, type Host, host, type HostOptions, mark, text, times } from "../harness/index.ts";
+import { write } from "../harness/folders.ts";
 import { budgets, type Database, database } from "./database.ts";
 
 /** A pi of its own agent directory, as on a machine of its own. */
@@ -119,6 +120,15 @@ test("/turn-limit shows how a budget stands before the first run, and makes none
 	assert.deepEqual([...(await base.sql`SELECT FROM pi_turn_limit.budgets()`)], []);
 	await (await agent(t, base, { maxTurns: 2 })).print("go");
 	assert.equal(await shown(), "budget turns 2 of 2 budget ticket-42");
+});
+
+test("an agent of a budget alone neither needs this machine's ledger nor pays what others owe there", async (t) => {
+	const base = await database(t);
+	const debt = { version: 1, id: "x", accounts: [{ scope: "day", zone: "UTC", at: 0 }], amounts: { turns: 1 } };
+	const pi = await agent(t, base, { maxTurns: 9 }, { model: [text("done")] });
+	write(pi.agentDir, { "turn-limit-ledger": "no directory", "turn-limit-ledger.debts/debt-x.json": debt });
+	assert.deepEqual(await pi.print("go"), { code: 0, stdout: "done\n", stderr: "", signal: null });
+	assert.deepEqual(readdirSync(join(pi.agentDir, "turn-limit-ledger.debts")), ["debt-x.json"]);
 });
 
 test("a run leaves no connection behind", async (t) => {

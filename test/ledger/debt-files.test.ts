@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
 	chmodSync,
+	chownSync,
 	linkSync,
 	mkdirSync,
 	mkdtempSync,
@@ -35,7 +36,7 @@ function folder(t: TestContext): string {
 
 async function paid(files: DebtFiles): Promise<Debt[]> {
 	const debts: Debt[] = [];
-	await files.pay((debt) => Promise.resolve(debts.push(debt)));
+	await files.pay(true, (debt) => Promise.resolve(debts.push(debt)));
 	return debts;
 }
 
@@ -106,6 +107,12 @@ describe("a fleet's part of a debt", () => {
 		assert.equal((JSON.parse(texts[1] ?? "") as Debt).id, "a");
 	});
 
+	test("is the only file where nothing is owed to the machine's ledger", (t) => {
+		const path = folder(t);
+		files(path, there).keep({ id: "a", accounts: [fleet], amounts }, "a");
+		assert.deepEqual(readdirSync(path), ["debt-a-fleet.json"]);
+	});
+
 	test("is paid by whoever uses that server, and by nobody else", async (t) => {
 		const path = folder(t);
 		files(path, there).keep({ id: "a", accounts: [fleet, tree], amounts }, "a");
@@ -117,12 +124,12 @@ describe("a fleet's part of a debt", () => {
 		assert.deepEqual(scopes(await paid(files(path, otherLogin))), ["fleet"]);
 	});
 
-	test("goes with a budget that an operator has deleted", async (t) => {
+	test("is paid by an agent that does not use the machine's ledger, and the rest is left to others", async (t) => {
 		const path = folder(t);
-		files(path, there).keep({ id: "a", accounts: [fleet], amounts }, "a");
-		assert.deepEqual(readdirSync(path), ["debt-a-fleet.json"]);
-		await files(path, there).pay(() => Promise.reject(new LedgerError("unjoined", "There is none.")));
-		assert.deepEqual(readdirSync(path), []);
+		files(path, there).keep({ id: "a", accounts: [fleet, tree], amounts }, "a");
+		const settled: unknown[] = [];
+		await files(path, there).pay(false, ({ accounts }) => Promise.resolve(settled.push(accounts[0]?.scope)));
+		assert.deepEqual([settled, readdirSync(path)], [["fleet"], ["debt-a.json"]]);
 	});
 
 	test("of another server, database or port is another's", () => {
@@ -142,7 +149,7 @@ describe("a debt stays, and the gate is closed,", () => {
 		const path = kept(t);
 		const failure = new LedgerError("locked", "It is locked.");
 		await assert.rejects(
-			files(path).pay(() => Promise.reject(failure)),
+			files(path).pay(true, () => Promise.reject(failure)),
 			failure,
 		);
 		assert.deepEqual(readdirSync(path), ["debt-a.json"]);
@@ -150,10 +157,10 @@ describe("a debt stays, and the gate is closed,", () => {
 
 	test("if the ledger finds it wrong", async (t) => {
 		const path = kept(t);
-		const misuse = files(path).pay(() => Promise.reject(new RangeError("amounts.turns: expected 1.")));
+		const misuse = files(path).pay(true, () => Promise.reject(new RangeError("amounts.turns: expected 1.")));
 		await assert.rejects(misuse, {
 			name: "LedgerError",
-			message: /^The debt .*debt-a\.json cannot be paid: amounts.*[^.]\.$/,
+			message: /^The debt .*debt-a\.json cannot be paid: amounts\.turns: expected 1\.$/,
 		});
 	});
 
@@ -169,7 +176,7 @@ describe("a debt stays, and the gate is closed,", () => {
 			const path = kept(t);
 			harm(join(path, "debt-a.json"));
 			const settled: Debt[] = [];
-			const paying = files(path).pay((debt) => Promise.resolve(settled.push(debt)));
+			const paying = files(path).pay(true, (debt) => Promise.resolve(settled.push(debt)));
 			await assert.rejects(paying, { name: "LedgerError", kind: "unsuited", message: /^The debt .*cannot be paid: / });
 			assert.deepEqual(settled, []);
 		});
@@ -180,9 +187,29 @@ describe("a debt stays, and the gate is closed,", () => {
 		writeFileSync(join(path, "debt-a.json"), "{}");
 		const asked: Debt[] = [];
 		const refuse = (debt: Debt): Promise<never> => (asked.push(debt), Promise.reject(new RangeError("id: expected")));
-		await assert.rejects(files(path).pay(refuse), ({ cause }: Error) => cause instanceof RangeError);
+		await assert.rejects(files(path).pay(true, refuse), ({ cause }: Error) => cause instanceof RangeError);
 		assert.deepEqual(asked, [{ id: "", accounts: [], amounts: {} }]);
 		assert.deepEqual(readdirSync(path), ["debt-a.json"]);
+	});
+
+	test("if it is paid and its file cannot be deleted", async (t) => {
+		const path = kept(t);
+		chmodSync(path, 0o500);
+		const user = process.geteuid?.();
+		if (user === 0) {
+			chmodSync(join(path, "../.."), 0o755);
+			for (const each of [path, join(path, "debt-a.json")]) chownSync(each, 65534, 65534);
+			process.seteuid?.(65534);
+		}
+		try {
+			await assert.rejects(paid(files(path)), {
+				name: "LedgerError",
+				message: /^The debt .*debt-a\.json is paid and cannot be deleted: EACCES/,
+			});
+		} finally {
+			if (user === 0) process.seteuid?.(0);
+			chmodSync(path, 0o700);
+		}
 	});
 
 	test("if their directory cannot be read", async (t) => {
@@ -216,7 +243,7 @@ test("a debt that another agent pays at the same time is no fault", async (t) =>
 	const path = folder(t);
 	for (const id of ["a", "b"]) files(path).keep({ id, accounts: [tree], amounts }, id);
 	const seen: string[] = [];
-	await files(path).pay(async ({ id }) => {
+	await files(path).pay(true, async ({ id }) => {
 		seen.push(id);
 		await paid(files(path));
 	});

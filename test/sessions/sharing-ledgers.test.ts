@@ -1,10 +1,14 @@
 /** What a session asks of a ledger that answers late, and of a fleet's. The server is a ledger in this process. */
 import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { meter } from "../../src/core/limit.ts";
 import { type MeterId, perMeter } from "../../src/core/meters.ts";
 import { memory } from "../../src/ledger/memory/ledger.ts";
+import { DebtFiles } from "../../src/ledger/debt-files.ts";
 import { LedgerError } from "../../src/ledger/faults.ts";
 import type { Account, FleetAccount, Ledger } from "../../src/ledger/port.ts";
 import { CombinedLedger } from "../../src/ledger/combined.ts";
@@ -377,6 +381,23 @@ describe("a fleet's budget", () => {
 			balances: { budgetTurns: { used: 2, cap: 2 } },
 		});
 		assert.equal(slow.asked.filter((what) => what === "join").length, 1);
+	});
+
+	test("leaves what is owed to this machine's ledger until something is limited there", async (t) => {
+		const folder = mkdtempSync(join(tmpdir(), "debts-"));
+		t.after(() => rmSync(folder, { recursive: true }));
+		const at = join(folder, "ledger");
+		const debt = { id: "a", accounts: [today], amounts: { turns: 1 } };
+		new DebtFiles(`${at}.debts`, () => undefined).keep(debt, "a");
+		const books = memory()();
+		const shares = new Reservations(at, () => Promise.resolve(books), undefined, budget({ turns: 2 }));
+		await shares.reserve(UNLIMITED, []);
+		await shares.read(UNLIMITED, true);
+		assert.deepEqual(readdirSync(`${at}.debts`), ["debt-a.json"]);
+		await shares.read(DAY, true);
+		assert.deepEqual(readdirSync(`${at}.debts`), []);
+		assert.equal((await books.read([today]))[0]?.meters["turns"]?.used, 1);
+		await shares.endRun();
 	});
 
 	test("is not made again after an operator has deleted it", async () => {

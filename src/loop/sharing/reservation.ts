@@ -167,7 +167,7 @@ export class Reservations {
 	async #hold({ id }: LedgerEntry, meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const isAborted = (): boolean => signals.some((signal) => signal?.aborted);
 		try {
-			const ledger = await this.#unsettled.ready();
+			const ledger = await this.#unsettled.ready(this.#membership.accountsOf(meters));
 			if (isAborted()) return INTERRUPTED;
 			this.#keepHolds();
 			await this.#makeGrants(ledger);
@@ -244,7 +244,7 @@ export class Reservations {
 		const before = this.#tree;
 		if (before === undefined || this.#membership.inheritsTree || this.#calls !== 1) return {};
 		try {
-			const [after] = await (await this.#unsettled.ready()).read([before.account]);
+			const [after] = await (await this.#unsettled.ready([before.account])).read([before.account]);
 			if (after === undefined || [before, after].some((tree) => aliveIn(tree) !== 1)) return {};
 			const told = Object.entries(after.meters).map(([id, { used }]) => [id, used - (before.meters[id]?.used ?? 0)]);
 			return Object.fromEntries(told) as Amounts;
@@ -287,7 +287,7 @@ export class Reservations {
 		const grant = { id: randomUUID(), meter, by, meters, full: this.#full, at: Date.now() };
 		this.#grants = [...this.#grants, grant];
 		try {
-			await this.#makeGrants(await this.#unsettled.ready());
+			await this.#makeGrants(await this.#unsettled.ready([account]));
 		} catch (error) {
 			this.#unsettled.lose(error);
 		} finally {
@@ -323,7 +323,7 @@ export class Reservations {
 		const accounts = (): readonly Account[] => this.#membership.accountsOf(meters).filter(isRead);
 		if (accounts().length === 0) return { balances: {}, agents: undefined, ends: [] };
 		try {
-			const ledger = await this.#unsettled.ready();
+			const ledger = await this.#unsettled.ready(accounts());
 			await this.#makeGrants(ledger);
 			await this.#membership.absorbGrants(ledger, meters);
 			const readings = (await Promise.all(accounts().map((account) => this.#readOne(ledger, account)))).flat();

@@ -2,7 +2,7 @@
 import { asOf } from "../../ledger/account-key.ts";
 import type { Debt, DebtFiles } from "../../ledger/debt-files.ts";
 import { type Fault, FAULTS, LedgerError } from "../../ledger/faults.ts";
-import type { Amounts, Ledger, Reading } from "../../ledger/port.ts";
+import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { withinMost } from "./meter-accounts.ts";
 
 /** Something that the ledger counts once, however often it is reported. */
@@ -95,14 +95,15 @@ export class Unsettled {
 		}
 	}
 
-	/** The ledger, open, and with nothing owed. A loss that nobody was told of is told first. */
-	async ready(): Promise<Ledger> {
+	/** The ledger, open, and with nothing owed where these accounts are. A loss that nobody was told of is told first. */
+	async ready(accounts: readonly Account[]): Promise<Ledger> {
 		const loss = this.#loss;
 		this.#loss = undefined;
 		if (loss) throw new LedgerError(loss.kind, loss.message);
 		const ledger = await this.#opened();
 		await this.#pay(ledger);
-		await this.#files.pay(({ id, accounts, amounts }) => ledger.settle(id, accounts, amounts));
+		const usesHome = accounts.some(({ scope }) => scope !== "fleet");
+		await this.#files.pay(usesHome, ({ id, accounts, amounts }) => ledger.settle(id, accounts, amounts));
 		this.#isLost = false;
 		return ledger;
 	}
