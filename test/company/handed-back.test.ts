@@ -121,3 +121,15 @@ test("the line on stderr is there, though another extension ends the process whe
 	assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns /m);
 	assert.equal(code, 53);
 });
+
+for (const place of ["before", "after"] as const) {
+	test(`the line on stderr stands there once, though another extension, loaded ${place} ours, ends the process when the session ends`, async (t) => {
+		function leaves(pi: ExtensionAPI): void {
+			pi.on("session_shutdown", () => process.exit(0));
+		}
+		const pi = await host(t, { model: endless(), env: abort, [place]: [leaves] });
+		const { stderr, code } = await pi.print("go");
+		assert.match(stderr, /^pi-turn-limit: stopped at the limit of 3 turns .*\n$/);
+		assert.equal(code, 53);
+	});
+}

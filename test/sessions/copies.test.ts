@@ -629,6 +629,41 @@ describe("a subagent", () => {
 		}
 	});
 
+	describe("that a program made which an agent started", () => {
+		const gone = { pid: 4_190_000, start: "1" };
+		const person = (): boolean => false;
+
+		for (const [how, extension, options, expected] of [
+			["is one where the extension is installed", installed, {}, true],
+			["is one where the extension is installed and there is a UI", installed, { person }, true],
+			["is none where the program limits it", programs({ turns: 3 }).limit, {}, false],
+		] as const) {
+			test(how, async (t) => {
+				const { pi, followed } = await child(t, parent(), { isPi: false, extensions: [extension], ...options });
+				assert.deepEqual([isMember(pi), pi.asked.length, followed.listeners], [expected, 0, []]);
+				assert.equal(process.env["PI_TURN_LIMIT_ROOT"], parent().PI_TURN_LIMIT_ROOT);
+			});
+		}
+
+		for (const [how, options, expected] of [
+			["joins its tree", {}, true],
+			["is a root if there is a UI", { person, mode: "print" }, false],
+		] as const) {
+			test(`and that begins when that agent has ended ${how}`, async (t) => {
+				const folder = mkdtempSync(join(tmpdir(), "pi-test-"));
+				defer(t, () => rmSync(folder, { recursive: true, force: true }));
+				const at = join(folder, "ledger");
+				const ledger = await openSqlite({ directory: at, within: folder });
+				await ledger.join({ scope: "tree", name: "known", caps: {} });
+				ledger.close();
+				const tree = { name: "known", at, limits: { "tree.maxTurns": 9 } };
+				const variable = { PI_TURN_LIMIT_ROOT: `${parent(gone).PI_TURN_LIMIT_ROOT} ${JSON.stringify(tree)}` };
+				const { pi } = await child(t, variable, { isPi: false, ...options });
+				assert.equal(isMember(pi), expected);
+			});
+		}
+	});
+
 	for (const [what, options] of [
 		["embeds pi", { isPi: false }],
 		["is run by node and embeds pi", { isPi: true, title: "node" }],

@@ -55,7 +55,7 @@ export default function (pi: Pi): void {
 		columns: () => process.stdout.columns,
 		oddsDirectory: agentDirectory,
 		file,
-		onReport: printReport,
+		onReport: (report, ctx, role) => printReport(report, ctx, role, () => hasPrinted()),
 		refuse,
 		cannotGuard: (ctx) => refuseToRun(pi, ctx),
 		// Another extension can start runs in its own `session_shutdown`, before we hear of the end.

@@ -19,6 +19,7 @@ import { inherits, isOwn } from "../../../loop/tree/inheritance.ts";
 import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/tree/tree-variable.ts";
 import type { Context } from "../host/api.ts";
 import { processMemory } from "../host/process.ts";
+import type { Rank } from "./guard.ts";
 
 export interface Role {
 	/** An agent started this session. */
@@ -31,6 +32,7 @@ export interface Role {
 
 /** The role of one session: that of a root until its first event decides it. To be made when pi loads us. */
 export class SessionRole implements Role {
+	readonly #rank: Rank;
 	readonly #given: (() => Role | undefined) | undefined;
 	readonly #isStartedByPi = watchStart();
 	#role: Role = { isMember: false, ownsProcess: false };
@@ -38,7 +40,8 @@ export class SessionRole implements Role {
 	#hasEnded = false;
 
 	/** `given`: the role, where pi's process does not tell it. */
-	constructor(given?: () => Role | undefined) {
+	constructor(rank: Rank, given?: () => Role | undefined) {
+		this.#rank = rank;
 		this.#given = given;
 	}
 
@@ -55,13 +58,14 @@ export class SessionRole implements Role {
 	}
 
 	/** At the first event; `reason`: that of `session_start`, if it is the first. */
-	async decide({ sessionManager, mode }: Context, reason: string | undefined): Promise<void> {
+	async decide(ctx: Context, reason: string | undefined): Promise<void> {
+		const { sessionManager, mode } = ctx;
 		this.#session = sessionManager;
 		// A program can go on with a session that has ended. A reload can also outlast its session.
 		if (reason !== undefined && reason !== "reload") processMemory.ended?.delete(sessionManager);
 		this.#hasEnded = processMemory.ended?.has(sessionManager) === true;
-		this.#role =
-			this.#given?.() ?? (await roleOf(sessionManager, !this.#hasEnded && this.#isStartedByPi(reason, mode), mode));
+		const isStartedByPi = !this.#hasEnded && this.#isStartedByPi(reason, mode);
+		this.#role = this.#given?.() ?? (await roleOf(ctx, isStartedByPi, this.#rank));
 	}
 
 	/** Somebody can be asked. A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
@@ -100,19 +104,23 @@ function watchStart(): (reason: string | undefined, mode: string) => boolean {
 	};
 }
 
-/** In a program that embeds pi every session is a root. */
-async function roleOf(session: object, isStartedByPi: boolean, mode: string): Promise<Role> {
-	if (!processMemory.isPi) return { isMember: false, ownsProcess: false };
-	if (isStartedByPi) processMemory.owner ??= session;
+/** A program that embeds pi names the parents of the sessions that it limits; of those that an installed copy limits, as in pi, the environment does. */
+async function roleOf(ctx: Context, isStartedByPi: boolean, rank: Rank): Promise<Role> {
+	const { sessionManager: session, mode, hasUI } = ctx;
+	const { isPi } = processMemory;
+	if (!isPi && rank === "program") return { isMember: false, ownsProcess: false };
+	if (isPi && isStartedByPi) processMemory.owner ??= session;
 	const ownsProcess = processMemory.owner === session;
 	const value = process.env[TREE_VARIABLE] ?? "";
 	const announced = readTree(ownsProcess ? (processMemory.inherited ??= value) : value);
 	const isFromHere = !ownsProcess && announced !== undefined && isOwn(announced);
 	// Decided once in a session: at a reload, the agent that has started it may have ended.
 	const hasJoined = isFromHere || processMemory.inheriting?.has(session) === true;
-	const isInherited = hasJoined || (await inherits(announced, mode === "print" || mode === "json"));
+	const isScript = !hasUI && (mode === "print" || mode === "json");
+	const isInherited = hasJoined || (await inherits(announced, isScript));
 	if (isInherited) (processMemory.inheriting ??= new WeakSet()).add(session);
-	return { isMember: !ownsProcess || isInherited, ownsProcess, tree: isInherited ? announced?.tree : undefined };
+	const isMember = isInherited || (isPi === true && !ownsProcess);
+	return { isMember, ownsProcess, tree: isInherited ? announced?.tree : undefined };
 }
 
 const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");

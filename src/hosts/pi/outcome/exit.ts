@@ -48,13 +48,13 @@ export function notStarted(why: string): never {
 	process.exit(1);
 }
 
-/** Writes the line at the end, unless print mode shows it itself because its last message carries it. */
-function writeLater(line: string, session: Context["sessionManager"]): void {
+/** Writes the line at the end, unless print mode shows it itself because its last message carries it. `hasPrinted`: print mode has shown that message. */
+function writeLater(line: string, session: Context["sessionManager"], hasPrinted: () => boolean): void {
 	const atExit = (code: number): void => {
 		const { messages } = session.buildSessionProjection();
 		const last = messages.findLast(({ role }) => role === "assistant") as Partial<Assistant> | undefined;
-		// Pi exits with 1 once it has shown it. Another extension may end the process before, or leave a message after.
-		const isShown = code === 1 && last?.errorMessage === line;
+		// Pi exits with 1 once it has shown it. Another extension may end the process, before or after, or leave a message.
+		const isShown = (code === 1 || hasPrinted()) && last?.errorMessage === line;
 		if (!isShown) console.error(line);
 	};
 	process.once("exit", atExit);
@@ -72,13 +72,13 @@ export function writeNow({ sessionManager }: Context): void {
 }
 
 /** Writes the line and sets the exit code, where a script reads them. */
-export function printReport(report: Report, ctx: Context, role: Role): void {
+export function printReport(report: Report, ctx: Context, role: Role, hasPrinted: () => boolean): void {
 	const { outcome, line, isInTranscript, isAnswered } = report;
 	if (!isScript(ctx, role)) return;
 	// A member's answer says itself that it is partial; its caller takes any line or code for a failure.
 	if (role.isMember && isAnswered) return;
 	if (line !== undefined) {
-		if (isInTranscript && ctx.mode === "print") writeLater(line, ctx.sessionManager);
+		if (isInTranscript && ctx.mode === "print") writeLater(line, ctx.sessionManager, hasPrinted);
 		else log(line);
 	}
 	const code = hasTrip(outcome) ? CODES[outcome.kind] : undefined;
