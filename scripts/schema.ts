@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
-import type { Period } from "../src/core/scopes.ts";
+import { PERIODS } from "../src/core/scopes.ts";
 import { defaults, type Key, KEYS, type Setting, SETTINGS } from "../src/settings/settings.ts";
 
 export const FILE = new URL("../schema.json", import.meta.url);
@@ -60,20 +60,19 @@ function budget(caps: object | undefined): object {
 			},
 			...properties,
 			...Object.fromEntries(
-				Object.entries(PERIODS).map(([period, description]) => [
+				PERIODS.toReversed().map((period) => [
 					period,
-					{ description, type: "object", additionalProperties: false, properties },
+					{
+						description: `Caps for each calendar ${period}.`,
+						type: "object",
+						additionalProperties: false,
+						properties,
+					},
 				]),
 			),
 		},
 	};
 }
-
-const PERIODS: Readonly<Record<Period, string>> = {
-	day: "Caps for each calendar day.",
-	week: "Caps for each week, from Monday.",
-	month: "Caps for each calendar month.",
-};
 
 function property(key: Key): object {
 	const { about, schema, write } = SETTINGS[key] as Setting<unknown>;

@@ -59,6 +59,7 @@ suite("a damaged ledger", () => {
 		"has lost all its tables": (file) =>
 			["accounts", "meters", "holds", "done"].forEach((table) => run(file, `DROP TABLE ${table}`)),
 		"has lost a column": (file) => run(file, "ALTER TABLE done RENAME COLUMN at TO moment"),
+		"has lost a column of its holds": (file) => run(file, "ALTER TABLE holds RENAME COLUMN until TO moment"),
 		"has lost its version": (file) => run(file, "PRAGMA user_version = 0"),
 		"is something else": (file) => writeFileSync(file, "a text of some length, but no database".repeat(100)),
 	};

@@ -9,6 +9,7 @@ import type { Values } from "../../src/settings/places.ts";
 import type { Place } from "../../src/settings/resolve.ts";
 import type { Key } from "../../src/settings/settings.ts";
 import { SessionManager } from "../harness/pi.ts";
+import { NO_PERIODS } from "../settings/given.ts";
 
 /** A place that says its strength as its name. */
 const place = (strength: Place["strength"], values: Values): Place => ({ values, name: () => strength, strength });
@@ -161,7 +162,7 @@ describe("the root's limits", () => {
 });
 
 describe("a fleet's budget", () => {
-	const periods = { month: {}, week: {}, day: { turns: 5 } };
+	const periods = { ...NO_PERIODS, day: { turns: 5 } };
 	const budget: Budget = { at: () => "", account: "team", caps: { turns: 9 }, periods, zone: "UTC" };
 
 	test("sets the limits of the budget, and no other", (t) => {

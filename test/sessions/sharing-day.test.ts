@@ -127,6 +127,16 @@ describe("a grant for the day", () => {
 		assert.equal(pi.model.requests.length, 3 + 8);
 	});
 
+	test("adds up with what the day has, not with yesterday's grants", async (t) => {
+		const set = clock(t, NIGHT);
+		const pi = await sharing(t, { limits: { day: { maxTurns: 3 } }, person: () => false });
+		assert.deepEqual(await say(pi, "day +2"), ["2 turns more: 5 today."]);
+		set("2031-05-05T00:00:10");
+		assert.deepEqual(await say(pi, "day +4"), ["4 turns more: 7 today."]);
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 7);
+	});
+
 	test("after midnight in a run is for the new day", async (t) => {
 		const { now } = Date;
 		let offset = Date.parse(NIGHT) - now();

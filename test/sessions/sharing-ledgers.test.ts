@@ -17,6 +17,7 @@ import { fleetAccounts } from "../../src/loop/sharing/fleet-accounts.ts";
 import type { Budget } from "../../src/settings/budget.ts";
 import type { Inside } from "../harness/inside.ts";
 import { within } from "../harness/wait.ts";
+import { NO_PERIODS } from "../settings/given.ts";
 import { ofFleet, questions, status } from "./sharing.ts";
 
 const limited = (limits: Partial<Record<MeterId, number>>) =>
@@ -346,7 +347,7 @@ describe("a fleet's budget", () => {
 		at: () => "",
 		account: "team",
 		caps,
-		periods: { month: {}, week: {}, day: {}, ...periods },
+		periods: { ...NO_PERIODS, ...periods },
 		zone: "UTC",
 	});
 	const team = (caps: object): Account => ({ scope: "fleet", name: "team", caps: { ...caps } });

@@ -14,10 +14,9 @@ import {
 	takeAddress,
 } from "../../src/settings/budget.ts";
 import { defer } from "../harness/wait.ts";
+import { NO_PERIODS } from "./given.ts";
 
 const AT = "postgres://ada:s3cret@db.example/budgets";
-
-const NO_PERIODS = { month: {}, week: {}, day: {} };
 
 /** What the user's file and the environment say of the budget. */
 function read(t: TestContext, budget: unknown, env: Environment = {}, mode = 0o600): BudgetFound {

@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PERIODS } from "../../src/core/scopes.ts";
+import type { Budget } from "../../src/settings/budget.ts";
 import { type Found, fromFile } from "../../src/settings/places.ts";
 import { type Problem, sentenceOf } from "../../src/settings/problem.ts";
 import { type LoweringPlace, type Place, type Resolution, resolve } from "../../src/settings/resolve.ts";
@@ -15,6 +17,9 @@ export type Source = (typeof SOURCES)[number];
 export type Given = { readonly [S in Source]?: Place["values"] };
 
 export const fallback = defaults(false);
+
+/** Of a budget that only limits the total. */
+export const NO_PERIODS = Object.fromEntries(PERIODS.map((period) => [period, {}])) as Budget["periods"];
 
 const STRENGTH = { command: "command", flag: "flag", environment: "start", user: "file", project: "file" } as const;
 

@@ -69,6 +69,16 @@ test("/turn-limit day turns +5 raises the day at once, also between runs", async
 	assert.equal(pi.model.requests.length, 7);
 });
 
+test("a raise of the day adds up with what another session has granted", async (t) => {
+	const pi = await limited(t, 2);
+	const [one, two] = await Promise.all([pi.rpc({ answer: "no" }), pi.rpc({ answer: "no" })]);
+	await one.prompt("/turn-limit day +5");
+	await two.prompt("/turn-limit day +1");
+	assert.equal(two.notifications.at(-1)?.message, "1 turn more: 8 today.");
+	await two.run("go");
+	assert.equal(pi.model.requests.length, 8);
+});
+
 test("the outermost limit is asked about first: the day's, then the round's", async (t) => {
 	const pi = await host(t, {
 		model: endless(),

@@ -152,6 +152,8 @@ async function raiseMeter(parts: CommandParts, id: MeterId, by: number, ctx: Con
 	if (bound(parts.driver.state.meters[id]) === "unlimited") {
 		return parts.notices.say(`${kindOf(id).title} is unlimited; there is nothing to raise.`, "error", ctx);
 	}
+	// Since we last looked a period may have ended, or another session may have granted more.
+	if (isShared(id)) await parts.limits.readShared(ctx);
 	await parts.driver.step({ type: "limit_raised", meter: id, by }, ctx);
 	const max = bound(nextRunMeter(parts.driver.state, id));
 	const isIdle = parts.driver.state.phase.name === "idle";
