@@ -27,13 +27,13 @@ const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) =
 
 const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
 
-const SCOPES = [...new Set(LIMITS.flatMap(({ key }) => /(.*)\./.exec(key)?.[1] ?? []))];
+const SCOPE_KEYS = [...new Set(LIMITS.flatMap(({ key }) => /(.*)\./.exec(key)?.[1] ?? []))];
 
 const KEYS_MEANT: readonly Named[] = [
 	...LIMITS.flatMap(({ key, names, flags }) =>
 		[...names, ...flags].map((name): Named => [name, { name: key, isLimit: true }]),
 	),
-	...[...SCOPES, BUDGET].map((name): Named => [name, { name, isLimit: true }]),
+	...[...SCOPE_KEYS, BUDGET].map((name): Named => [name, { name, isLimit: true }]),
 	...OTHERS.map((name): Named => [name, { name, isLimit: false }]),
 ];
 
@@ -46,7 +46,7 @@ const VARIABLES_MEANT: readonly Named[] = [
 		]),
 	),
 	// The command takes a scope alone for its turns.
-	...SCOPES.map((scope): Named => {
+	...SCOPE_KEYS.map((scope): Named => {
 		const name = inCapitals(scope);
 		return [name, { name: `${ENV_PREFIX}${name}_TURNS`, isLimit: true }];
 	}),
