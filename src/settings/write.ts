@@ -33,7 +33,7 @@ function merge(content: Readonly<Record<string, unknown>>, values: Values): Read
 		if (inner === undefined) next[key] = value;
 		else if (isObject(held)) {
 			// The file may also have it with a dot; of two the last would count.
-			delete next[key];
+			next[key] = undefined;
 			next[scope] = without({ ...held, [inner]: value });
 		} else throw new Error(`${scope}: expected an object, got ${quote(held)}`);
 	}
