@@ -90,11 +90,12 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 		},
 		prompt: async (...[prompted, ...prompt]: Parameters<TurnLimit["prompt"]>) => {
 			if (!sessions.some((session) => session.mayGuard(prompted.sessionManager)))
-				throw new Error(sessions.find(({ unableReason }) => unableReason !== undefined)?.unableReason ?? NOT_GUARDED);
+				throw new Error(unableReasonOf(sessions) ?? NOT_GUARDED);
 			// Pi puts off a prompt that is made while it settles a run, and would give back nothing of it.
 			for (const { report, isOver } of prompts) if (report) await isOver;
 			const report = await reportOf(prompts, () => prompted.prompt(...prompt));
-			if (report === undefined) throw new Error("The prompt started no run.");
+			// A session that nothing was bound to begins with its first prompt, and only then knows that it cannot guard.
+			if (report === undefined) throw new Error(unableReasonOf(sessions) ?? "The prompt started no run.");
 			const { outcome, line } = report;
 			if (isEndAtLimit(outcome.kind) && !OUTCOMES[outcome.kind].isPartial) throw new LimitExceeded(outcome, line);
 			if (isBroken(outcome)) throw new Error(line, { cause: outcome });
@@ -106,6 +107,11 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 /** The one that guards: a loader can run the factory without making a session. */
 function begunOf(sessions: readonly Session[]): Session | undefined {
 	return sessions.findLast(({ hasBegun }) => hasBegun);
+}
+
+/** Why limits cannot be enforced in one of these. */
+function unableReasonOf(sessions: readonly Session[]): string | undefined {
+	return sessions.find(({ unableReason }) => unableReason !== undefined)?.unableReason;
 }
 
 /** A prompt that pi has not given back yet. */

@@ -18,20 +18,22 @@ type Named = readonly [typed: string, meant: Meant];
 
 const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => {
 	const key = KEY_OF[id];
-	const { env, envAlias, ...setting } = SETTINGS[key];
+	const { env, envAlias, flag, ...setting } = SETTINGS[key];
 	const word = setting.word || id;
 	// What programs and the command call it, and what follows from that.
 	const others = [id, word.replace(" ", "."), `max${word}`];
-	return { key, variable: String(envAlias ?? env), names: [key, ...others] };
+	return { key, variable: String(envAlias ?? env), names: [key, ...others], flags: flag === undefined ? [] : [flag] };
 });
 
 const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
 
-const OBJECTS = [...new Set(LIMITS.flatMap(({ key }) => /(.*)\./.exec(key)?.[1] ?? [])), BUDGET];
+const SCOPE_KEYS = [...new Set(LIMITS.flatMap(({ key }) => /(.*)\./.exec(key)?.[1] ?? []))];
 
 const KEYS_MEANT: readonly Named[] = [
-	...LIMITS.flatMap(({ key, names }) => names.map((name): Named => [name, { name: key, isLimit: true }])),
-	...OBJECTS.map((name): Named => [name, { name, isLimit: true }]),
+	...LIMITS.flatMap(({ key, names, flags }) =>
+		[...names, ...flags].map((name): Named => [name, { name: key, isLimit: true }]),
+	),
+	...[...SCOPE_KEYS, BUDGET].map((name): Named => [name, { name, isLimit: true }]),
 	...OTHERS.map((name): Named => [name, { name, isLimit: false }]),
 ];
 
@@ -43,6 +45,11 @@ const VARIABLES_MEANT: readonly Named[] = [
 			{ name: variable, isLimit: true },
 		]),
 	),
+	// The command takes a scope alone for its turns.
+	...SCOPE_KEYS.map((scope): Named => {
+		const name = inCapitals(scope);
+		return [name, { name: `${ENV_PREFIX}${name}_TURNS`, isLimit: true }];
+	}),
 	...["", ...PERIODS.map((period) => `${period}.`)].flatMap((period) =>
 		["turns", "cost", "tokens"].map((meter): Named => {
 			const name = inCapitals(`${BUDGET}.${period}${meter}`);
@@ -55,8 +62,11 @@ const VARIABLES_MEANT: readonly Named[] = [
 	}),
 ];
 
-/** Names that lack the prefix: that of the variable, and the flag's as one. */
-const TURNS = ["PI_MAX_TURNS", "PI_TURN_LIMIT"].map((name): Named => [name, { name: "PI_MAX_TURNS", isLimit: true }]);
+/** Names with another beginning: the variable of turns, the flag's as one, and all others with a mistake in the prefix. */
+const WHOLE_NAMES: readonly Named[] = [
+	...["PI_MAX_TURNS", "PI_TURN_LIMIT"].map((name): Named => [name, { name: "PI_MAX_TURNS", isLimit: true }]),
+	...VARIABLES_MEANT.map(([name, meant]): Named => [ENV_PREFIX + name, meant]),
+];
 
 /** The key that is closest. */
 export function meantKey(key: string): Meant | undefined {
@@ -66,7 +76,8 @@ export function meantKey(key: string): Meant | undefined {
 /** The variable that is closest. */
 export function meantVariable(variable: string): Meant | undefined {
 	if (variable.startsWith(ENV_PREFIX)) return closest(VARIABLES_MEANT, variable.slice(ENV_PREFIX.length));
-	return closest(TURNS, variable);
+	// Another program's may be as close: `CI_MAX_TURNS`.
+	return /^pi/i.test(variable) ? closest(WHOLE_NAMES, variable) : undefined;
 }
 
 function closest(known: readonly Named[], name: string): Meant | undefined {

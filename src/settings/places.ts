@@ -114,6 +114,12 @@ export function fromFile(path: string, name: string, shownAs = name): Found {
 	}
 }
 
+/** The settings that a file holds. Throws if it cannot be read. */
+export function valuesIn(path: string): Values {
+	const content = flat(readObject(path));
+	return pick((key) => content[key]);
+}
+
 /** Objects that hold limits, with something else in their place. */
 function misplacedIn(content: Readonly<Record<string, unknown>>, shownAs: string): readonly Problem[] {
 	const scopes = Object.keys(content).filter((key) => OBJECTS.has(key));

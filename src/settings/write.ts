@@ -31,8 +31,11 @@ function merge(content: Readonly<Record<string, unknown>>, values: Values): Read
 		const [scope, inner] = key.split(".") as [string, string | undefined];
 		const held = next[scope] ?? {};
 		if (inner === undefined) next[key] = value;
-		else if (isObject(held)) next[scope] = without({ ...held, [inner]: value });
-		else throw new Error(`${scope}: expected an object, got ${quote(held)}`);
+		else if (isObject(held)) {
+			// The file may also have it with a dot; of two the last would count.
+			next[key] = undefined;
+			next[scope] = without({ ...held, [inner]: value });
+		} else throw new Error(`${scope}: expected an object, got ${quote(held)}`);
 	}
 	return next;
 }

@@ -456,11 +456,33 @@ describe("/turn-limit forget", () => {
 		assert.deepEqual(await say(pi, "forget"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no limit.`]);
 	});
 
-	test("says what keeps the file from being written", async (t) => {
+	for (const [damage, content, why] of [
+		["is no JSON", '{ "maxTurns": 3, }', "Expected double-quoted"],
+		["holds no object", "[]", "expected an object"],
+	] as const) {
+		test(`leaves a file alone that ${damage}, and does not say that it has no limit`, async (t) => {
+			const pi = await start(t, { agentFiles: { [FILE]: content } });
+			for (const [words, done] of [
+				["forget", "forgotten"],
+				["forget turns", "forgotten"],
+				["save", "saved"],
+			] as const) {
+				const [said = ""] = await say(pi, words);
+				assert.ok(
+					said.startsWith(`error: Not ${done}, and nothing has changed: ${join(pi.folder, FILE)}: ${why}`),
+					said,
+				);
+			}
+			assert.equal(readFileSync(join(pi.folder, FILE), "utf8"), content);
+		});
+	}
+
+	test("says what keeps the file from being read", async (t) => {
 		const pi = await start(t, { agentFiles: { [FILE]: { maxTurns: 7 } } });
 		rmSync(join(pi.folder, FILE));
 		mkdirSync(join(pi.folder, FILE));
-		assert.deepEqual(await say(pi, "forget"), [`info: Nothing to forget: ${join(pi.folder, FILE)} has no limit.`]);
+		const why = `${join(pi.folder, FILE)}: expected a regular file.`;
+		assert.deepEqual(await say(pi, "forget"), [`error: Not forgotten, and nothing has changed: ${why}`]);
 	});
 
 	test("is refused where nobody is, in a subagent, and where a program has set the limits", async (t) => {

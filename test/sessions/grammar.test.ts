@@ -98,6 +98,15 @@ describe("completion", () => {
 			"advise --session-dir: the sessions in another folder",
 		],
 		["advise --j", "advise --json: figures for a program"],
+		[
+			"forget t",
+			"forget turns: take it out of your file",
+			"forget tools: take it out of your file",
+			"forget tokens: take it out of your file",
+			"forget time: take it out of your file",
+			"forget tree: take it out of your file",
+		],
+		["forget po", "forget policy: take it out of your file"],
 		["day ", "day turns: turns today", "day cost: US dollars today", "day tokens: tokens today"],
 	] as const) {
 		test(`by Tab of ${JSON.stringify(typed)}`, () => assert.deepEqual(listed(offer(typed)), expected));

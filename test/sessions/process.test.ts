@@ -584,6 +584,13 @@ describe("a pi that is too old", () => {
 		assert.deepEqual(pi.notifications, [{ message: tooOld, type: "warning" }]);
 	});
 
+	test("is the reason that a program gets for its first prompt", async (t) => {
+		const limit = turnLimit({ turns: 3 });
+		const { session, model } = await inside(t, { ...old, extensions: [ages, limit], isPi: false, begins: "unbound" });
+		for (const prompt of ["go", "again"]) await assert.rejects(limit.prompt(session, prompt), { message: tooOld });
+		assert.equal(model.requests.length, 0);
+	});
+
 	test("answers /turn-limit with the reason why it does nothing", async (t) => {
 		const pi = await inside(t, { ...old, person: () => false });
 		pi.notifications.length = 0;

@@ -119,6 +119,12 @@ describe("a variable that is unknown", () => {
 		["PI_MAX_TURN", "PI_MAX_TURNS"],
 		["PI_MAX_TRUNS", "PI_MAX_TURNS"],
 		["PI_MAXTURNS", "PI_MAX_TURNS"],
+		["pi_turn_limit_cost", "PI_TURN_LIMIT_COST"],
+		["PI_TURN_LIMITS_COST", "PI_TURN_LIMIT_COST"],
+		["PI_TURNLIMIT_DAY_COST", "PI_TURN_LIMIT_DAY_COST"],
+		["PI_TURN_LIMT_MAX_COST", "PI_TURN_LIMIT_COST"],
+		["PI_TURN_LIMIT_DAY", "PI_TURN_LIMIT_DAY_TURNS"],
+		["PI_TURN_LIMIT_SESSIONS", "PI_TURN_LIMIT_SESSION_TURNS"],
 	] as const) {
 		test(`and close to a limit's stops a script: ${name}`, () => {
 			const what = `${name}: unknown variable, did you mean ${meant}?`;
@@ -145,7 +151,8 @@ describe("a variable that is unknown", () => {
 	test("is none of those that others read, none without a value, and none without our prefix", () => {
 		const budget = { PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_ACCOUNT: "a", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
 		const env = { PI_TURN_LIMIT_ROOT: "1", ...budget, PI_TURN_LIMIT_BUDGET_COLOUR: "red" };
-		assert.deepEqual(fromEnvironment({ ...env, PI_MAX_TOKENS: "1", COST: "1", MY_TURN_LIMIT_COST: "1" }).problems, []);
+		const others = { PI_MAX_TOKENS: "1", COST: "1", MY_TURN_LIMIT_COST: "1", CI_MAX_TURNS: "1", API_MAX_TURNS: "1" };
+		assert.deepEqual(fromEnvironment({ ...env, ...others }).problems, []);
 		for (const value of ["", "  "]) assert.deepEqual(problemsOf("PI_TURN_LIMIT_COSTS", value), []);
 		assert.deepEqual(fromEnvironment({ PI_TURN_LIMIT_COSTS: undefined }).problems, []);
 		const names = KEYS.flatMap((key) => SETTINGS[key].env ?? []);
@@ -275,6 +282,9 @@ for (const [key, meant] of [
 	["toolCalls", "maxToolCalls"],
 	["sessionCost", "session.maxCost"],
 	["session.csots", "session.maxCost"],
+	["turnLimit", "maxTurns"],
+	["turn-limit-cost", "maxCost"],
+	["turnLimitTools", "maxToolCalls"],
 ] as const) {
 	test(`the unknown key ${key} may have been meant as ${meant}, which a script does not start without`, () => {
 		const { problems } = read(JSON.stringify({ [key]: 5, colour: "red", maxTurns: 7 }));

@@ -106,3 +106,11 @@ test("takes out what is undefined, and an object with its last value", () => {
 	writeSettings(path, { maxTurns: undefined, "session.maxCost": undefined, "day.maxCost": undefined });
 	assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), { session: { maxTurns: 9 } });
 });
+
+test("a key that stands with its scope before a dot is set and taken out there too", () => {
+	const path = file('{ "session.maxCost": 2, "session.maxTurns": 3, "day": { "maxCost": 5 } }');
+	writeSettings(path, { "session.maxCost": undefined, "session.maxTurns": 9 });
+	assert.deepEqual(JSON.parse(read(path)), { session: { maxTurns: 9 }, day: { maxCost: 5 } });
+	writeSettings(path, { "session.maxTurns": undefined });
+	assert.deepEqual(JSON.parse(read(path)), { day: { maxCost: 5 } });
+});

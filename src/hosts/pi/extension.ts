@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { clip, quote } from "../../core/text.ts";
 import { agentDirectory } from "../../settings/agent-directory.ts";
 import { readBudget, takeAddress } from "../../settings/budget.ts";
-import { type Found, fromEnvironment, fromFile, fromFlags } from "../../settings/places.ts";
+import { type Found, fromEnvironment, fromFile, fromFlags, valuesIn } from "../../settings/places.ts";
 import { defaults, KEY_OF, KEYS, meterOf, settingOf } from "../../settings/settings.ts";
 import { writeSettings } from "../../settings/write.ts";
 import type { UserFile } from "./command/parts.ts";
@@ -108,19 +108,24 @@ const file: UserFile = {
 		const path = userFile();
 		return clip(path.startsWith(`${homedir()}/`) ? path.replace(homedir(), "~") : path, 300);
 	},
-	read: () => fromFile(userFile(), "turn-limit.json").place.values,
+	read: () => orNamed(() => valuesIn(userFile())),
 	write: (values) => {
 		const path = userFile();
-		try {
-			writeSettings(path, values);
-		} catch (error) {
-			const why = clip(error instanceof Error ? error.message : String(error), 160);
-			throw new Error(`${file.path}: ${why}`, { cause: error });
-		}
+		orNamed(() => writeSettings(path, values));
 		// The person has changed it, so there is nothing to announce.
 		for (const key of Object.values(KEY_OF)) if (key in values) processMemory.limits.set(path + key, values[key]);
 	},
 };
+
+/** An error names the user's file. */
+function orNamed<T>(use: () => T): T {
+	try {
+		return use();
+	} catch (error) {
+		const why = clip(error instanceof Error ? error.message : String(error), 160);
+		throw new Error(`${file.path}: ${why}`, { cause: error });
+	}
+}
 
 /** A model with a write tool could have edited the file, so limits that have changed are announced. */
 function readFile(path: string, name: string, shownAs = name): Found {

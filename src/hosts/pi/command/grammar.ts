@@ -59,6 +59,9 @@ const ELSEWHERE = new Map<string, string | undefined>([
 	[BUDGET, VARIABLE],
 ]);
 
+/** The words of settings, those of a scope in one. */
+const SETTING_WORDS = [...new Set([...BY_WORD.keys()].map((words) => words.split(" ")[0] || "turns"))];
+
 /** In place of a number. */
 const UNLIMITED: readonly string[] = ["unlimited", "off"];
 
@@ -72,11 +75,7 @@ const OFTEN_TYPED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Everything that can be the first word, for somebody who has misspelt it. */
-const FIRST_WORDS = [
-	...new Set([...BY_WORD.keys(), ...ALIASES.keys()].flatMap((words) => words.split(" ").slice(0, 1))),
-	...Object.keys(ALONE),
-	"unlimited",
-].filter((word) => word !== "");
+const FIRST_WORDS = [...SETTING_WORDS, ...Object.keys(ALONE), "unlimited"];
 
 /** The text after `/turn-limit`, parsed. */
 export interface TypedCommand {
@@ -211,6 +210,7 @@ const ENTRIES: readonly Entry[] = [
 	["grace 2", WRAPS_UP],
 	["grace 0", "never tell the model to wrap up"],
 	...Object.entries(ALONE),
+	...SETTING_WORDS.map((word): Entry => [`forget ${word}`, "take it out of your file"]),
 	["advise --project", "only prompts in this folder"],
 	["advise --days 30", "only the last 30 days"],
 	["advise --apply", "set what it suggests, after a question"],

@@ -26,6 +26,7 @@ export interface CommandParts {
 export interface UserFile {
 	/** As people write it. */
 	readonly path: string;
+	/** Throws if it cannot. */
 	read(): Values;
 	/** Sets the values and takes out those that are undefined; throws if it cannot. */
 	write(values: Values): void;

@@ -36,7 +36,11 @@ export async function save(parts: CommandParts, ctx: Context): Promise<void> {
 	const keys = KEYS.filter((key) => values[key] !== undefined);
 	const left = KEYS.filter((key) => settings.commanded[key] !== undefined && !keys.includes(key));
 	const others = left.length === 0 ? [] : [leftOut(settings.commanded, left)];
-	if (keys.length === 0) return notices.say(others[0] ?? nothingToSave(file), "info", ctx);
+	if (keys.length === 0) {
+		const saved = orExplain(parts, "saved", () => file.read(), ctx);
+		if (saved !== undefined) notices.say(others[0] ?? nothingToSave(file, saved), "info", ctx);
+		return;
+	}
 	if (!writeTo(parts, file, values, "saved", ctx)) return;
 	settings.reset(ctx, keys);
 	const problems = await readAgain(parts, ctx);
@@ -52,7 +56,8 @@ export async function forget(parts: CommandParts, word: string, ctx: Context): P
 	const { notices } = parts;
 	const file = fileFor(parts, "forgotten", ctx);
 	if (file === undefined) return;
-	const values = file.read();
+	const values = orExplain(parts, "forgotten", () => file.read(), ctx);
+	if (values === undefined) return;
 	const named = word === "" ? KEYS.filter((key) => settingOf(key).word !== undefined) : keysNamed(word);
 	const keys = named.filter((key) => values[key] !== undefined);
 	if (keys.length === 0)
@@ -65,14 +70,22 @@ export async function forget(parts: CommandParts, word: string, ctx: Context): P
 }
 
 /** False, with a message, if the file cannot be written. */
-function writeTo({ notices }: CommandParts, file: UserFile, values: Values, done: string, ctx: Context): boolean {
-	try {
+function writeTo(parts: CommandParts, file: UserFile, values: Values, done: string, ctx: Context): boolean {
+	const write = (): true => {
 		file.write(values);
 		return true;
+	};
+	return orExplain(parts, done, write, ctx) ?? false;
+}
+
+/** Undefined, with a message, if the file cannot be used. */
+function orExplain<T>({ notices }: CommandParts, done: string, use: () => T, ctx: Context): T | undefined {
+	try {
+		return use();
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
 		notices.say(`Not ${done}, and nothing has changed: ${why}.`, "error", ctx);
-		return false;
+		return undefined;
 	}
 }
 
@@ -87,8 +100,7 @@ async function readAgain(
 	return problems;
 }
 
-function nothingToSave(file: UserFile): string {
-	const values = file.read();
+function nothingToSave(file: UserFile, values: Values): string {
 	const keys = KEYS.filter((key) => settingOf(key).word !== undefined && values[key] !== undefined);
 	if (keys.length === 0) return "Nothing to save: /turn-limit has set nothing in this session.";
 	return `Nothing new to save: ${file.path} has ${listed(values, keys)}.`;
