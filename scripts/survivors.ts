@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeMutant, isSame, known, type Mutant } from "../test/mutation/survivors.ts";
+import { describeMutant, isListed, known, type Mutant } from "../test/mutation/survivors.ts";
 
 interface Report {
 	readonly files: Record<
@@ -23,8 +23,8 @@ for (const [file, { source, mutants }] of reports.flatMap(({ files }) => Object.
 	const survived = mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage");
 	const found = survived.map((mutant) => describeMutant(source, mutant));
 	const listed = known[file] ?? [];
-	const unknown = found.filter((survivor) => !listed.some((other) => isSame(survivor, other)));
-	const gone = listed.filter((survivor) => !found.some((other) => isSame(survivor, other)));
+	const unknown = found.filter((survivor) => !listed.some((other) => isListed(survivor, other)));
+	const gone = listed.filter((survivor) => !found.some((other) => isListed(other, survivor)));
 	for (const survivor of unknown) console.error(`${file}: survived without a reason: ${JSON.stringify(survivor)}`);
 	for (const survivor of gone) console.error(`${file}: listed, but did not survive: ${JSON.stringify(survivor)}`);
 	if (unknown.length + gone.length > 0) process.exitCode = 1;

@@ -17,6 +17,8 @@ export interface Mutant {
 export interface Survivor {
 	/** Its first line, with what is changed between « and ». */
 	readonly line: string;
+	/** The line before or after it, where the file has the same line several times. */
+	readonly beside?: string;
 	readonly becomes: string;
 	/** Why no test can find it, or why none does. */
 	readonly reason?: string;
@@ -27,14 +29,27 @@ export const known = JSON.parse(readFileSync(join(import.meta.dirname, "survivor
 	Record<string, readonly Survivor[]>
 >;
 
-export function describeMutant(source: string, { location: { start, end }, replacement = "" }: Mutant): Survivor {
-	const line = source.split("\n")[start.line - 1] ?? "";
+/** A mutant in its place. */
+type Placed = Pick<Survivor, "line" | "becomes"> & { readonly neighbours: readonly string[] };
+
+export function describeMutant(source: string, { location: { start, end }, replacement = "" }: Mutant): Placed {
+	const lines = source.split("\n");
+	const line = lines[start.line - 1] ?? "";
 	const from = start.column - 1;
 	const to = end.line === start.line ? end.column - 1 : line.length;
 	const marked = `${line.slice(0, from)}«${line.slice(from, to)}»${line.slice(to)}`;
-	return { line: marked.trim(), becomes: replacement.replace(/\s+/g, " ").trim() };
+	return {
+		line: marked.trim(),
+		becomes: replacement.replace(/\s+/g, " ").trim(),
+		neighbours: neighbours(lines, start.line - 1),
+	};
 }
 
-export function isSame(a: Survivor, b: Survivor): boolean {
-	return a.line === b.line && a.becomes === b.becomes;
+export function neighbours(lines: readonly string[], at: number): readonly string[] {
+	return [lines[at - 1] ?? "", lines[at + 1] ?? ""].map((line) => line.trim());
+}
+
+export function isListed(mutant: Placed, { line, beside, becomes }: Survivor): boolean {
+	const isThere = beside === undefined || mutant.neighbours.includes(beside);
+	return mutant.line === line && mutant.becomes === becomes && isThere;
 }
