@@ -174,6 +174,26 @@ for (const [what, events, expected] of [
 		assert.deepEqual(outcomes, [expected]);
 	});
 
+test("a prompt as soon as the agent is idle is a run, and the outcome of the one before is known", async () => {
+	const { agent, limit, model, outcomes } = stage({ turns: 2 }, endless);
+	const first = agent.prompt("go");
+	await agent.waitForIdle();
+	assert.equal(limit.outcome?.kind, "exhausted");
+	await agent.prompt("again");
+	await first;
+	assert.deepEqual([outcomes, model.requests.length], [["exhausted 2", "exhausted 2"], 4]);
+});
+
+test("the outcome is known to who hears that the agent has ended", async () => {
+	const { agent, limit } = stage({ turns: 2 }, endless);
+	let heard: string | undefined;
+	agent.subscribe(({ type }) => {
+		if (type === "agent_end") heard = limit.outcome?.kind;
+	});
+	await agent.prompt("go");
+	assert.equal(heard, "exhausted");
+});
+
 test("a limit that refuses the first turn is named by the agent's error", async () => {
 	const { agent, model } = stage({ turns: 0 }, endless);
 	await agent.prompt("go");

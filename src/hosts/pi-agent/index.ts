@@ -49,7 +49,7 @@ interface Current {
 }
 
 /**
- * Guards the agent from now on. Its hooks keep working, and so do those it is given later.
+ * Guards the agent from its next run on. Its hooks keep working, and so do those it is given later.
  * @throws RangeError or TypeError that names the option, its value and what was expected.
  */
 export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): AgentLimit {
@@ -61,7 +61,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 
 	async function guarded(go: () => Promise<void>): Promise<void> {
 		// The agent rejects a second run by itself.
-		if (current) return await go();
+		if (current || agent.signal) return await go();
 		const abort = new AbortController();
 		const run = limit.start({ signal: abort.signal });
 		run.signal.addEventListener("abort", () => agent.abort(), { once: true });
@@ -73,9 +73,13 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 			run.fail(error);
 			throw error;
 		} finally {
-			current = undefined;
-			if (mine.hasBegun) outcome = await run.settle();
+			await end(mine);
 		}
+	}
+
+	async function end(mine: Current): Promise<void> {
+		if (current === mine) current = undefined;
+		if (mine.hasBegun) outcome = await mine.run.settle();
 	}
 
 	const prompt = agent.prompt.bind(agent) as (...args: unknown[]) => Promise<void>;
@@ -125,6 +129,8 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		if (event.type === "agent_start") begin(current, signal);
 		if (event.type === "tool_execution_end" && isTerminating(event.result)) current.terminating++;
 		if (event.type === "message_end") await hear(current.run, event.message);
+		// The agent is not idle before its listeners are done, so the next prompt finds no run of ours.
+		if (event.type === "agent_end") await end(current);
 	});
 
 	const made: AgentLimit = {
