@@ -334,7 +334,7 @@ export class DrivenRun implements LoopRun {
 	save(): string {
 		const { id, session } = this.#setup;
 		session.saved(id);
-		const tree = this.environment()[TREE_VARIABLE] ?? "";
+		const tree = announcement(1, this.tree);
 		return writeRun(this.#state, { id, notes: this.#notes, answers: this.#answered, tree });
 	}
 

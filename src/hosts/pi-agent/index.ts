@@ -64,7 +64,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		if (current || agent.signal) return await go();
 		const abort = new AbortController();
 		const run = limit.start({ signal: abort.signal });
-		run.signal.addEventListener("abort", () => agent.abort(), { once: true });
+		run.signal.addEventListener("abort", () => agent.abort());
 		const mine: Current = { run, abort, hasBegun: false, terminating: 0, admitted: undefined };
 		current = mine;
 		try {
@@ -111,7 +111,6 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		const decision = (await theirs?.(turn, signal)) ?? undefined;
 		const { run, terminating } = must(current);
 		const { message, toolResults } = turn;
-		if (message.stopReason === "aborted") run.interrupt();
 		if (message.stopReason === "error" || message.stopReason === "aborted") return decision;
 		must(current).terminating = 0;
 		const isWorking = toolResults.length > terminating || agent.hasQueuedMessages();
@@ -146,7 +145,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 
 function begin(current: Current, signal: AbortSignal): void {
 	current.hasBegun = true;
-	signal.addEventListener("abort", () => current.abort.abort(), { once: true });
+	signal.addEventListener("abort", () => current.abort.abort());
 }
 
 function must(current: Current | undefined): Current {
