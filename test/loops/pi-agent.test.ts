@@ -132,11 +132,11 @@ describe("hooks go on working:", () => {
 		});
 
 	test("one that calls the hook before it where there was none", async () => {
-		const { agent, outcomes } = stage({ turns: 2, grace: 0 }, endless);
+		const { agent, outcomes, ran } = stage({ turns: 2, grace: 0 }, endless);
 		const { beforeToolCall } = agent;
 		agent.beforeToolCall = (...given) => beforeToolCall?.(...given) ?? Promise.resolve(undefined);
 		await agent.prompt("go");
-		assert.deepEqual(outcomes, ["exhausted 2"]);
+		assert.deepEqual([outcomes, ran()], [["exhausted 2"], 2]);
 	});
 
 	test("a finishTurn that ends the run at the limit, which is then complete", async () => {
