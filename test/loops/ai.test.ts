@@ -18,7 +18,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { aiLimit, type AiLimit, type AiOptions, LimitExceeded, type Outcome } from "../../src/hosts/ai/index.ts";
-import { IN_FORM } from "../../src/hosts/ai/guard.ts";
+import { IN_FORM, type SdkStep } from "../../src/hosts/ai/guard.ts";
 import { calls, type Reply, text } from "../harness/model.ts";
 import { aiModel, ScriptedModel, type Script } from "./model.ts";
 
@@ -28,6 +28,16 @@ const endless: Script = work;
 const FAILURE: Reply = { failure: { status: 400, message: "no such model" } };
 const fails = (): never => {
 	throw new Error("bad hook");
+};
+
+type StreamPart =
+	Awaited<ReturnType<ReturnType<typeof aiModel>["doStream"]>>["stream"] extends ReadableStream<infer Part>
+		? Part
+		: never;
+
+const NO_USAGE = {
+	inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+	outputTokens: { total: undefined, text: undefined, reasoning: undefined },
 };
 
 /** Deprecated, and still what many tools say. */
@@ -346,6 +356,44 @@ describe("a stream", () => {
 			assert.deepEqual(outcomes, ["failed 1"]);
 		});
 	}
+
+	for (const [what, script] of [
+		["an answer", () => text("The rep")],
+		["a call", work],
+	] as [string, Script][])
+		test(`that the provider breaks off in the middle of ${what} has failed`, async () => {
+			const price = ({ usage }: SdkStep): number => Number(usage.inputTokens);
+			const { limit, settings, ran } = stage({ policy: "synthesize", price }, script);
+			const stream = settings.model.doStream.bind(settings.model);
+			settings.model.doStream = async (options) => {
+				const made = await stream(options);
+				const unfinished = new TransformStream<StreamPart, StreamPart>({
+					transform: (part, controller) => {
+						if (part.type !== "finish" && part.type !== "text-end") controller.enqueue(part);
+					},
+				});
+				return { stream: made.stream.pipeThrough(unfinished) };
+			};
+			const outcome = await limit.outcomeOf(limit.streamText(settings));
+			assert.ok(outcome.kind === "failed" && outcome.by === "provider");
+			assert.deepEqual([outcome.turns, outcome.message, ran()], [1, "The response broke off.", 0]);
+		});
+
+	test("whose provider reports neither tokens nor a reason that the SDK knows is completed", async () => {
+		const { limit, settings } = stage({}, () => text("done"));
+		const stream = settings.model.doStream.bind(settings.model);
+		settings.model.doStream = async (options) => {
+			const made = await stream(options);
+			const odd = new TransformStream<StreamPart, StreamPart>({
+				transform: (part, controller) => {
+					const finish = { finishReason: { unified: "other", raw: "paused" }, usage: NO_USAGE } as const;
+					controller.enqueue(part.type === "finish" ? { ...part, ...finish } : part);
+				},
+			});
+			return { stream: made.stream.pipeThrough(odd) };
+		};
+		assert.equal((await limit.outcomeOf(limit.streamText(settings))).kind, "completed");
+	});
 
 	test("that the SDK refuses to begin has failed", async () => {
 		const { settings } = stage({}, endless);

@@ -414,13 +414,13 @@ describe("a question", () => {
 		const asked: unknown[] = [];
 		const run = loopLimit({
 			turns: 1,
-			ask: ({ title, message, choices, meter }) => {
-				asked.push(title, message.split("\n")[0], choices.map(({ id }) => id).join(), meter);
+			ask: ({ title, message, choices, meter, lines }) => {
+				asked.push(title, message.split("\n")[0], choices.map(({ id }) => id).join(), meter, lines.length);
 				return "no";
 			},
 		}).start();
 		await work(run);
-		assert.deepEqual(asked, ["Turn limit reached", "You've used 1 turn. Continue?", "yes,tell,wrap_up,no", "turns"]);
+		assert.deepEqual(asked, ["Turn limit reached", "You've used 1 turn. Continue?", "yes,tell,wrap_up,no", "turns", 3]);
 		const outcome = await run.settle();
 		assert.ok(outcome.kind === "declined" && outcome.answered);
 	});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -16,7 +17,21 @@ const work = (n: number): Reply => calls({ name: "noop", args: { n } });
 const endless: Script = work;
 const user = (content: string) => ({ role: "user", content, timestamp: 0 }) as const;
 
-function stage(options: AgentLimitOptions, script: Script, more: Partial<AgentOptions> = {}, terminate = false) {
+/** An agent of a program's own that does something before each prompt. */
+class LateAgent extends Agent {
+	override async prompt(...given: unknown[]): Promise<void> {
+		await Promise.resolve();
+		await (super.prompt as (...given: unknown[]) => Promise<void>)(...given);
+	}
+}
+
+function stage(
+	options: AgentLimitOptions,
+	script: Script,
+	more: Partial<AgentOptions> = {},
+	terminate = false,
+	Kind = Agent,
+) {
 	const model = new ScriptedModel(script);
 	const outcomes: string[] = [];
 	let ran = 0;
@@ -28,7 +43,7 @@ function stage(options: AgentLimitOptions, script: Script, more: Partial<AgentOp
 			return Promise.resolve({ content: [{ type: "text" as const, text: "ok" }], details: undefined, terminate });
 		},
 	};
-	const agent = new Agent({ initialState: { model: MODEL, tools: [noop] }, streamFn: piStream(model), ...more });
+	const agent = new Kind({ initialState: { model: MODEL, tools: [noop] }, streamFn: piStream(model), ...more });
 	const limit = limitAgent(agent, { ...options, onOutcome: ({ kind, turns }) => outcomes.push(`${kind} ${turns}`) });
 	return { agent, limit, model, outcomes, ran: () => ran };
 }
@@ -116,6 +131,35 @@ describe("hooks go on working:", () => {
 			assert.deepEqual([outcomes, limit.outcome?.kind], [["failed 1"], "failed"]);
 		});
 
+	test("one that calls the hook before it where there was none", async () => {
+		const { agent, outcomes, ran } = stage({ turns: 2, grace: 0 }, endless);
+		const { beforeToolCall } = agent;
+		agent.beforeToolCall = (...given) => beforeToolCall?.(...given) ?? Promise.resolve(undefined);
+		await agent.prompt("go");
+		assert.deepEqual([outcomes, ran()], [["exhausted 2"], 2]);
+	});
+
+	test("a finishTurn that ends the run at the limit, which is then complete", async () => {
+		const { agent, outcomes } = stage({ turns: 1 }, endless, { finishTurn: () => ({ action: "end" }) });
+		await agent.prompt("go");
+		assert.deepEqual(outcomes, ["completed 1"]);
+	});
+
+	test("a finishTurn that ends the run in the middle of a last answer", async () => {
+		const ends = { action: "end" } as const;
+		const finishTurn = (): typeof ends | undefined => (model.requests.length === 2 ? ends : undefined);
+		const { agent, model, outcomes } = stage({ turns: 1, policy: "synthesize" }, endless, { finishTurn });
+		await agent.prompt("go");
+		assert.deepEqual([model.requests.length, outcomes], [2, ["exhausted 2"]]);
+	});
+
+	test("a finishTurn that goes on after an answer ends cleanly at the limit", async () => {
+		const finishTurn = () => ({ action: "continue" as const });
+		const { agent, outcomes } = stage({ turns: 3, grace: 0 }, () => text("done"), { finishTurn });
+		await agent.prompt("go");
+		assert.deepEqual([outcomes, agent.state.errorMessage], [["exhausted 3"], undefined]);
+	});
+
 	test("what a tool reports that it has spent is charged", async () => {
 		const { agent, limit } = stage({ turns: 2, grace: 0 }, endless);
 		const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.25 };
@@ -174,11 +218,134 @@ for (const [what, events, expected] of [
 		assert.deepEqual(outcomes, [expected]);
 	});
 
+test("a prompt before the agent is idle is rejected, and takes no meters away", async () => {
+	const { agent, limit, outcomes } = stage({ turns: 2 }, endless);
+	agent.subscribe(async ({ type }) => {
+		if (type === "agent_end") await assert.rejects(agent.prompt("again"), /already processing/);
+	});
+	await agent.prompt("go");
+	assert.deepEqual([limit.snapshot().turns.used, outcomes], [2, ["exhausted 2"]]);
+});
+
+test("a second prompt at once harms nothing where an agent of theirs begins late", async () => {
+	const { agent, outcomes } = stage({ turns: 2 }, endless, {}, false, LateAgent);
+	const first = agent.prompt("go");
+	await assert.rejects(agent.prompt("again"), /already processing/);
+	await first;
+	assert.deepEqual([outcomes, agent.state.errorMessage], [["exhausted 2"], undefined]);
+});
+
+test("a hook that is called outside a run lets nothing through", async () => {
+	const { agent } = stage({}, endless);
+	const call = agent.beforeToolCall?.({ toolCall: { name: "noop", id: "1" }, args: {} } as never);
+	await assert.rejects(call ?? Promise.resolve(), /^Error: pi-turn-limit: the agent runs, but not by prompt/);
+});
+
+test("each call is gated, although an agent may describe them in one object", async () => {
+	const { agent, ran } = stage({ toolCalls: 2 }, (n) => (n === 1 ? work(n) : text("done")));
+	const given = { toolCall: { name: "noop", id: "a" }, args: {} };
+	const reasons: (string | undefined)[] = [];
+	agent.subscribe(async ({ type }) => {
+		if (type !== "tool_execution_end") return;
+		for (const id of ["a", "b"]) {
+			given.toolCall.id = id;
+			reasons.push((await agent.beforeToolCall?.(given as never))?.reason);
+		}
+	});
+	await agent.prompt("go");
+	assert.equal(reasons[0], undefined);
+	assert.match(reasons[1] ?? "", /^Not run/);
+	assert.equal(ran(), 1);
+});
+
+test("of two limits on one agent the tighter one acts", async () => {
+	for (const turns of [2, 5]) {
+		const { agent, model } = stage({ turns, grace: 0 }, endless);
+		limitAgent(agent, { turns: 7 - turns, grace: 0 });
+		await agent.prompt("go");
+		assert.equal(model.requests.length, 2);
+	}
+});
+
+test("time that runs out aborts the agent", async () => {
+	const waits: StreamFn = async (_model, _context, options) => {
+		const { signal } = options ?? {};
+		if (signal?.aborted === false) await once(signal, "abort");
+		throw new Error("cut off");
+	};
+	const { agent, limit } = stage({ time: 0.05 }, endless, { streamFn: waits });
+	await agent.prompt("go");
+	assert.ok(limit.outcome?.kind === "exhausted" && limit.outcome.cut);
+});
+
+for (const [what, reply, requests] of [
+	["with its thoughts", { thinking: "Well.", text: "report" }, 2],
+	["of nothing but blanks", { text: " \n" }, 3],
+] as const)
+	test(`a last answer ${what} is ${requests === 2 ? "one" : "asked for again"}`, async () => {
+		const script: Script = (n) => (n === 1 ? work(n) : n === 2 ? reply : text("report"));
+		const { agent, model, outcomes } = stage({ turns: 1, policy: "synthesize" }, script);
+		await agent.prompt("go");
+		assert.deepEqual([model.requests.length, outcomes], [requests, [`synthesized ${requests}`]]);
+	});
+
+test("a reply without usage costs nothing, and a failure without a reason is one", async () => {
+	const model = new ScriptedModel(() => text("done"));
+	const stream = piStream(model);
+	const streamFn: StreamFn = async (...args) => {
+		const made = await stream(...args);
+		const reply = await made.result();
+		Reflect.deleteProperty(reply, "usage");
+		if (model.requests.length === 2) reply.stopReason = "error";
+		return made;
+	};
+	const { agent, limit, outcomes } = stage({}, endless, { streamFn });
+	await agent.prompt("go");
+	await agent.prompt("go");
+	assert.deepEqual(outcomes, ["completed 1", "failed 1"]);
+	assert.ok(limit.outcome?.kind === "failed" && limit.outcome.message === "error");
+});
+
+test("a prompt as soon as the agent is idle is a run, and the outcome of the one before is known", async () => {
+	const { agent, limit, model, outcomes } = stage({ turns: 2 }, endless);
+	const first = agent.prompt("go");
+	await agent.waitForIdle();
+	assert.equal(limit.outcome?.kind, "exhausted");
+	await agent.prompt("again");
+	await first;
+	assert.deepEqual([outcomes, model.requests.length], [["exhausted 2", "exhausted 2"], 4]);
+});
+
+test("the outcome is known to who hears that the agent has ended", async () => {
+	const { agent, limit } = stage({ turns: 2 }, endless);
+	let heard: string | undefined;
+	agent.subscribe(({ type }) => {
+		if (type === "agent_end") heard = limit.outcome?.kind;
+	});
+	await agent.prompt("go");
+	assert.equal(heard, "exhausted");
+});
+
 test("a limit that refuses the first turn is named by the agent's error", async () => {
 	const { agent, model } = stage({ turns: 0 }, endless);
 	await agent.prompt("go");
 	assert.match(agent.state.errorMessage ?? "", /^pi-turn-limit: stopped at the limit of 0 turns \(option\)/);
 	assert.equal(model.requests.length, 0);
+});
+
+test("an agent that is given the limit as its parent shares its tree", async (t) => {
+	const agentDir = mkdtempSync(join(tmpdir(), "pi-test-"));
+	t.after(() => rmSync(agentDir, { recursive: true }));
+	t.after(replaceVariables({ PI_CODING_AGENT_DIR: agentDir }));
+	let turns = 0;
+	const beforeToolCall = async (): Promise<undefined> => {
+		const member = loopLimit({ parent: limit, turns: "unlimited", grace: 0 }).start();
+		for (; (await member.turn()) !== undefined; turns++) await member.endTurn({ goesOn: true });
+		await member.settle();
+	};
+	const { agent, limit, model } = stage({ treeTurns: 3, grace: 0 }, endless, { beforeToolCall });
+	await agent.prompt("go");
+	assert.deepEqual([model.requests.length, turns], [1, 2]);
 });
 
 test("a shared limit that others have spent meanwhile ends the run cleanly", async (t) => {

@@ -246,6 +246,39 @@ describe("a run", () => {
 		assert.ok(outcome.kind === "failed" && outcome.by === "breaker" && outcome.message === "no price list");
 	});
 
+	test("counts what was spent before its first turn", async () => {
+		const run = loopLimit({ cost: 1, sessionCost: 9, grace: 0 }).start();
+		await run.charge({ cost: 2, tokens: 30 });
+		assert.equal(await run.turn(), undefined);
+		const { cost, tokens } = await run.settle();
+		assert.deepEqual([cost, tokens, run.snapshot().sessionCost.used], [2, 30, 2]);
+		assert.equal(await end(run), "exhausted cost");
+	});
+
+	test("that has spent something and never had a turn ends like any other", async () => {
+		for (const [stop, kind] of [
+			[() => {}, "completed"],
+			[(run: LoopRun) => run.interrupt(), "interrupted"],
+			[(run: LoopRun) => run.fail("no key"), "failed"],
+			[(_: LoopRun, abort: AbortController) => abort.abort(), "interrupted"],
+		] as const) {
+			const abort = new AbortController();
+			const run = loopLimit().start({ signal: abort.signal });
+			await run.charge({ tokens: 30 });
+			stop(run, abort);
+			assert.deepEqual([await end(run), (await run.settle()).tokens], [kind, 30]);
+		}
+	});
+
+	test("that is resumed between two turns and aborted is interrupted", async () => {
+		const first = loopLimit().start();
+		await work(first, 1);
+		const abort = new AbortController();
+		const run = loopLimit().start({ from: first.save(), signal: abort.signal });
+		abort.abort();
+		assert.equal(await end(run), "interrupted");
+	});
+
 	test("that has its answer is completed, although the person aborts then", async () => {
 		const abort = new AbortController();
 		const run = loopLimit().start({ signal: abort.signal });

@@ -51,6 +51,19 @@ describe("a run that is resumed", () => {
 		assert.equal(await work(run, 9), 1);
 	});
 
+	test("works on from where it was, and one that had not begun does not", async (t) => {
+		let now = 0;
+		t.mock.method(performance, "now", () => now);
+		for (const turns of [0, 1]) {
+			const first = loopLimit().start();
+			await work(first, turns);
+			const run = resume({}, first);
+			now += 5_000;
+			await run.turn();
+			assert.equal((await run.settle()).time, 5 * turns);
+		}
+	});
+
 	test("sends the notes that were still to be sent", async () => {
 		const first = loopLimit({ turns: 4, grace: 2 }).start();
 		await work(first, 2);

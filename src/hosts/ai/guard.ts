@@ -142,6 +142,7 @@ export class Guard {
 	/** Never throws, because the SDK would swallow the error. */
 	async endStep(step: SdkStep): Promise<void> {
 		try {
+			if (isBrokenOff(step)) return this.run.fail("The response broke off.");
 			await this.run.charge({ tokens: freshTokens(step) }, step);
 			if (step.finishReason === "error") return this.run.fail("The provider ended the response with an error.");
 			if (goesOn(step)) return;
@@ -167,6 +168,12 @@ export class Guard {
 		const outcome = await this.run.settle();
 		return isOurs ? new LimitExceeded(outcome, this.run.reason) : error;
 	}
+}
+
+/** The SDK makes a normal step of a stream that ends before the provider has said why, and what it took. */
+function isBrokenOff({ finishReason, rawFinishReason, usage }: SdkStep): boolean {
+	const isUsageKnown = usage.inputTokens !== undefined || usage.outputTokens !== undefined;
+	return finishReason === "other" && rawFinishReason === undefined && !isUsageKnown;
 }
 
 /** No further turn would be let through. What others spend too is only known when it is asked for. */

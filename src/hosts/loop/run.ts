@@ -113,8 +113,8 @@ export class DrivenRun implements LoopRun {
 	/** The first call of a turn tells the ledgers that the turn was taken. */
 	#charging: Promise<void> | undefined;
 	#mustGoOn = false;
-	/** The loop was told to make another turn. */
-	#isTurnDue = false;
+	/** The loop has its first turn to make, or was told to make another. */
+	#isTurnDue = true;
 	#wasInterrupted = false;
 	/** A response came without a cost, and there is no price. */
 	#isCostMissed = false;
@@ -172,12 +172,10 @@ export class DrivenRun implements LoopRun {
 	}
 
 	async #open(): Promise<boolean> {
-		const { latePlace } = this.#setup;
 		try {
-			if (latePlace) await (this.#placing ??= this.#findPlace(latePlace));
+			await this.#begin();
 			if (this.#settling) return false;
 			this.#readGrace();
-			if (!isBusy(this.#state)) this.#driver.beginRun();
 			const decision = await this.#driver.request({ type: "turn_requested" }, undefined);
 			if (decision !== "admit") return false;
 			this.#isTurnDue = false;
@@ -192,7 +190,14 @@ export class DrivenRun implements LoopRun {
 		}
 	}
 
-	/** Before the first turn. Nobody is asked here, so only the limits differ. */
+	/** Before the first turn, or what is charged before it. */
+	async #begin(): Promise<void> {
+		const { latePlace } = this.#setup;
+		if (latePlace) await (this.#placing ??= this.#findPlace(latePlace));
+		if (!isBusy(this.#state) && !this.#settling) this.#driver.beginRun();
+	}
+
+	/** Nobody is asked here, so only the limits differ. */
 	async #findPlace(latePlace: () => Promise<PlaceInTree | undefined>): Promise<void> {
 		const late = await latePlace();
 		if (late === undefined) return;
@@ -240,6 +245,10 @@ export class DrivenRun implements LoopRun {
 		const isTurn = this.#isUncharged;
 		if (amounts === undefined && !isTurn) return;
 		this.#isUncharged = false;
+		if (!isBusy(this.#state)) {
+			await this.#begin();
+			if (!this.#settling) this.#driver.startRun();
+		}
 		await this.#driver.charge(amounts, undefined, isTurn);
 		const balances = await this.#session.charge(amounts ?? {}, isTurn, this.#state.meters);
 		await this.#driver.step({ type: "balanced", balances }, undefined);
@@ -305,7 +314,6 @@ export class DrivenRun implements LoopRun {
 		this.#driver.startRun();
 		if (this.#failure !== undefined)
 			await this.#driver.step({ type: "turn_failed", message: this.#failure }, undefined);
-		this.#isTurnDue = true;
 	}
 
 	/** A turn is under way, or was due and the person aborted before it. */
@@ -326,7 +334,7 @@ export class DrivenRun implements LoopRun {
 	save(): string {
 		const { id, session } = this.#setup;
 		session.saved(id);
-		const tree = this.environment()[TREE_VARIABLE] ?? "";
+		const tree = announcement(1, this.tree);
 		return writeRun(this.#state, { id, notes: this.#notes, answers: this.#answered, tree });
 	}
 

@@ -49,7 +49,7 @@ interface Current {
 }
 
 /**
- * Guards the agent from now on. Its hooks keep working, and so do those it is given later.
+ * Guards the agent from its next run on. Its hooks keep working, and so do those it is given later.
  * @throws RangeError or TypeError that names the option, its value and what was expected.
  */
 export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): AgentLimit {
@@ -61,10 +61,10 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 
 	async function guarded(go: () => Promise<void>): Promise<void> {
 		// The agent rejects a second run by itself.
-		if (current) return await go();
+		if (current || agent.signal) return await go();
 		const abort = new AbortController();
 		const run = limit.start({ signal: abort.signal });
-		run.signal.addEventListener("abort", () => agent.abort(), { once: true });
+		run.signal.addEventListener("abort", () => agent.abort());
 		const mine: Current = { run, abort, hasBegun: false, terminating: 0, admitted: undefined };
 		current = mine;
 		try {
@@ -73,9 +73,13 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 			run.fail(error);
 			throw error;
 		} finally {
-			current = undefined;
-			if (mine.hasBegun) outcome = await run.settle();
+			await end(mine);
 		}
+	}
+
+	async function end(mine: Current): Promise<void> {
+		if (current === mine) current = undefined;
+		if (mine.hasBegun) outcome = await mine.run.settle();
 	}
 
 	const prompt = agent.prompt.bind(agent) as (...args: unknown[]) => Promise<void>;
@@ -107,7 +111,6 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		const decision = (await theirs?.(turn, signal)) ?? undefined;
 		const { run, terminating } = must(current);
 		const { message, toolResults } = turn;
-		if (message.stopReason === "aborted") run.interrupt();
 		if (message.stopReason === "error" || message.stopReason === "aborted") return decision;
 		must(current).terminating = 0;
 		const isWorking = toolResults.length > terminating || agent.hasQueuedMessages();
@@ -125,6 +128,8 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		if (event.type === "agent_start") begin(current, signal);
 		if (event.type === "tool_execution_end" && isTerminating(event.result)) current.terminating++;
 		if (event.type === "message_end") await hear(current.run, event.message);
+		// The agent is not idle before its listeners are done, so the next prompt finds no run of ours.
+		if (event.type === "agent_end") await end(current);
 	});
 
 	const made: AgentLimit = {
@@ -140,7 +145,7 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 
 function begin(current: Current, signal: AbortSignal): void {
 	current.hasBegun = true;
-	signal.addEventListener("abort", () => current.abort.abort(), { once: true });
+	signal.addEventListener("abort", () => current.abort.abort());
 }
 
 function must(current: Current | undefined): Current {
