@@ -48,13 +48,14 @@ export function notStarted(why: string): never {
 	process.exit(1);
 }
 
-/** Writes the line at the end, unless print mode shows it itself because its last message carries it. `hasPrinted`: print mode has shown that message. */
+/** Writes the line at the end, unless print mode shows it itself because the last message carries it. `hasPrinted`: print mode is past that. */
 function writeLater(line: string, session: Context["sessionManager"], hasPrinted: () => boolean): void {
 	const atExit = (code: number): void => {
 		const { messages } = session.buildSessionProjection();
 		const last = messages.findLast(({ role }) => role === "assistant") as Partial<Assistant> | undefined;
 		// Pi exits with 1 once it has shown it. Another extension may end the process, before or after, or leave a message.
-		const isShown = (code === 1 || hasPrinted()) && last?.errorMessage === line;
+		const isPast = code === 1 || (hasPrinted() && messages.at(-1) === last);
+		const isShown = isPast && last?.errorMessage === line;
 		if (!isShown) console.error(line);
 	};
 	process.once("exit", atExit);
