@@ -176,15 +176,20 @@ describe("the line about a stop", () => {
 		assert.equal(followed.stderr, "");
 	});
 
-	test("is not printed again where another extension ends the process with 0 when pi has shown it", async (t) => {
-		const handle = (): void => {};
-		const signals = ["SIGTERM", "SIGHUP"] as const;
-		for (const signal of signals) process.on(signal, handle);
-		const { followed } = await script(t, ["works"]);
-		for (const signal of signals) process.off(signal, handle);
-		assert.equal(followed.end(0), 53);
-		assert.equal(followed.stderr, "");
-	});
+	for (const [what, extensions, line] of [
+		["is not printed again where another extension ends the process with 0 when pi has shown it", [installed], ""],
+		["is printed where pi had nothing to show and ends with 0", [installed, speaks], stopLine],
+	] as const) {
+		test(what, async (t) => {
+			const handle = (): void => {};
+			const signals = ["SIGTERM", "SIGHUP"] as const;
+			for (const signal of signals) process.on(signal, handle);
+			const { followed } = await script(t, ["works"], { extensions: [...extensions] });
+			for (const signal of signals) process.off(signal, handle);
+			assert.equal(followed.end(0), 53);
+			assert.equal(followed.stderr, line);
+		});
+	}
 
 	test("is printed before the next prompt, and not again at the end", async (t) => {
 		const { followed } = await script(t, ["works", "ends"]);

@@ -18,7 +18,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { openSqlite } from "../../src/ledger/sqlite/ledger.ts";
 import installed from "../../src/hosts/pi/extension.ts";
-import type { Inside } from "../harness/inside.ts";
+import { Followed, type Inside } from "../harness/inside.ts";
 import { held, text } from "../harness/model.ts";
 import { noop } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
@@ -330,7 +330,11 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 	const warnings = (pi: Inside): string[] =>
 		pi.notifications.flatMap(({ message, type }) => (type === "warning" ? [message] : []));
 
-	async function harmed(t: TestContext, more: (pi: Inside) => void = () => {}) {
+	async function harmed(
+		t: TestContext,
+		more: (pi: Inside) => void = () => {},
+		who: Pick<SharingOptions, "mode" | "person"> = { person: () => false },
+	) {
 		const model = (_request: unknown, n: number) => {
 			if (n === 1) {
 				harm(pi, t);
@@ -341,7 +345,7 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		const pi: Inside = await sharing(t, {
 			limits: { day: { maxTurns: 9 }, tree: { maxTurns: 9 } },
 			model,
-			person: () => false,
+			...who,
 		});
 		return pi;
 	}
@@ -377,6 +381,21 @@ describe("a ledger that is locked from the last turn of a run on", () => {
 		await say(pi);
 		assert.equal(await turnsToday(pi), 1);
 	});
+
+	for (const [mode, who] of [
+		["print", {}],
+		["json", {}],
+		["rpc", { person: () => false }],
+	] as const) {
+		const code = mode === "rpc" ? 0 : 1;
+		test(`ends a pi in ${mode} mode with ${code} if the debt cannot be kept`, async (t) => {
+			const followed = new Followed(t);
+			const pi = await harmed(t, (pi) => writeFileSync(debts(pi), ""), { mode, ...who });
+			await pi.run("go");
+			await pi.quit();
+			assert.equal(followed.end(0), code);
+		});
+	}
 
 	test("is waited for once by a script whose last turn has met it", async (t) => {
 		const pi = await harmed(t);
