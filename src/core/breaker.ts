@@ -28,7 +28,7 @@ import {
 } from "./meters.ts";
 import * as share from "./shared.ts";
 import { brokenBy, settle, shutDown, start, stop, trip } from "./run.ts";
-import type { Event, Request, Ruling, Step } from "./protocol.ts";
+import type { BusyStep, Event, Request, Ruling, Step } from "./protocol.ts";
 import {
 	type Active,
 	type Busy,
@@ -59,8 +59,9 @@ export function transition(state: State, event: Event): Step {
 function ruling(state: State, request: Request): Ruling {
 	switch (request.type) {
 		case "turn_requested": {
-			const [next, decision, effects] = gate.requestTurn(start(state));
-			return [next, decision, [...share.raisePromised(state), ...effects]];
+			const [begun, raises] = begin(state);
+			const [next, decision, effects] = gate.requestTurn(begun);
+			return [next, decision, [...raises, ...effects]];
 		}
 		case "tool_call_requested":
 			return gate.requestCall(state, request.call);
@@ -72,6 +73,8 @@ function step(state: State, event: Event): Step {
 	switch (event.type) {
 		case "prompted":
 			return [phase.name === "idle" ? { ...state, phase: { ...phase, prompted: true } } : state, []];
+		case "begun":
+			return begin(state);
 		case "attended_set":
 			return [phase.name === "idle" ? { ...state, attended: event.attended } : state, []];
 		case "charged":
@@ -99,6 +102,10 @@ function step(state: State, event: Event): Step {
 		default:
 			return isBusy(state) ? transitionRun(state, event) : [state, []];
 	}
+}
+
+function begin(state: State): BusyStep {
+	return [start(state), share.raisePromised(state)];
 }
 
 function transitionRun(state: Busy, event: Event): Step {

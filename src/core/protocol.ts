@@ -24,6 +24,8 @@ export type Decision = "admit" | "wait" | "refuse" | "abort";
 export type Event =
 	/** A person's prompt reached an idle agent: the run that follows begins a round, and a tree. */
 	| { readonly type: "prompted" }
+	/** A run begins that ends before its first turn is requested, so that it has an outcome too. */
+	| { readonly type: "begun" }
 	/** Whether there is a person to ask; read between runs. */
 	| { readonly type: "attended_set"; readonly attended: boolean }
 	/** `goesOn`: the host will request another turn unless it is stopped. `concluded`: the model gave its answer. */

@@ -5,7 +5,7 @@ import { isSharing } from "../core/gate.ts";
 import { isLimited, isReached, readMeter } from "../core/limit.ts";
 import { type AmountId, kindOf, SHARED } from "../core/meters.ts";
 import type { Balances, Decision, Effect, Event, Request } from "../core/protocol.ts";
-import { isSpinning, start } from "../core/run.ts";
+import { isSpinning } from "../core/run.ts";
 import { isBusy, isRetrying, type State } from "../core/state.ts";
 import { finalPass, pointOut, RESUMED, wrapUp } from "../core/to-model.ts";
 import { Clock } from "./clock.ts";
@@ -53,7 +53,7 @@ export class Driver<C> {
 			const isTurn = request.type === "turn_requested";
 			if (isTurn) await this.#host.beforeTurn?.(at);
 			if (this.#host.signal(at)?.aborted) {
-				if (isTurn) this.startRun();
+				if (isTurn) await this.step({ type: "begun" }, at);
 				await this.step({ type: "interrupted" }, at);
 			}
 			const [next, decision, effects] = decide(this.#state, request);
@@ -98,8 +98,8 @@ export class Driver<C> {
 
 	/** The breaker broke, so the run stops. `isTurn`: where a turn was to be decided, so the run may not have begun yet. */
 	fail(error: unknown, isTurn: boolean): void {
-		const begun = isTurn ? start(this.#state) : this.#state;
-		[this.#state] = transition(begun, { type: "broke", message: String(error) });
+		if (isTurn) [this.#state] = transition(this.#state, { type: "begun" });
+		[this.#state] = transition(this.#state, { type: "broke", message: String(error) });
 		this.#question?.close();
 	}
 
@@ -123,11 +123,6 @@ export class Driver<C> {
 			this.#tally.prompted();
 		}
 		this.#clock.run();
-	}
-
-	/** Puts the breaker in a run without requesting a turn, so that the run has an outcome. Does nothing in a run. */
-	startRun(): void {
-		this.#state = start(this.#state);
 	}
 
 	/** The host reports the end of a call. */

@@ -211,6 +211,7 @@ export function advises(meter: MeterId, remaining: Max): Effect {
 /** One event of each type. */
 export const EVENTS: { readonly [T in Event["type"]]: Extract<Event, { type: T }> } = {
 	prompted: { type: "prompted" },
+	begun: { type: "begun" },
 	attended_set: { type: "attended_set", attended: true },
 	turn_ended: { type: "turn_ended", goesOn: true },
 	turn_failed: { type: "turn_failed", message: "overloaded" },

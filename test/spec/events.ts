@@ -66,6 +66,7 @@ function input<T extends Input["type"]>(type: T, values: Values<Of<T>>): fc.Arbi
 
 const INPUTS: { readonly [T in Input["type"]]: fc.Arbitrary<Of<T>> } = {
 	prompted: input("prompted", {}),
+	begun: input("begun", {}),
 	attended_set: input("attended_set", { attended: fc.boolean() }),
 	turn_requested: input("turn_requested", {}),
 	turn_ended: input("turn_ended", { goesOn: fc.constantFrom(true, true, false), concluded: fc.boolean() }),

@@ -156,10 +156,13 @@ export class Loop {
 	/** Makes a request until it is decided. */
 	#admit(request: Request): boolean {
 		for (;;) {
-			if (this.#isAborted) this.#send({ type: "interrupted" });
 			this.#chargeTime();
 			const { phase } = this.#sides.state;
 			if (phase.name === "idle" && phase.prompted) this.#ledger.beginTree(phase.promised);
+			if (this.#isAborted) {
+				if (request.type === "turn_requested") this.#send({ type: "begun" });
+				this.#send({ type: "interrupted" });
+			}
 			const { before, decision, effects, after } = this.#take(request);
 			this.#ledger.spend("turns", turnsOf(after) - turnsOf(before));
 			const isReserved = effects.some(({ type }) => type === "reserve");

@@ -641,7 +641,7 @@ promise(
 				if (isPrompted) refused = undefined;
 				isPrompted = false;
 				const atOnce = OWN.some((id) => isReachedAtStart(before, id)) ? "abort" : "admit";
-				if (isWoken) assert.equal(decision, isSharing(before) ? "wait" : atOnce);
+				if (isWoken && isRequest(input)) assert.equal(decision, isSharing(before) ? "wait" : atOnce);
 			} else if (isWoken && decision === "admit" && before.phase.name === "running" && spent(before).turns === 0) {
 				const isTurn = input.type === "turn_requested" && !isRetry(moment);
 				if (isTurn) assert.ok(!OWN.some((id) => isReachedAtStart(before, id)));

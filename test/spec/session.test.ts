@@ -205,6 +205,14 @@ for (const meter of HERE.filter(isShared)) {
 	});
 }
 
+test("a real session that is aborted before its first turn is interrupted at a limit of 0 too, which chance seldom brings", async () => {
+	const limits = [{ type: "limit_set", meter: "sessionTurns", max: 0 } as const];
+	for (const attended of [true, false]) {
+		for (const begin of [{ type: "prompted" }, { type: "turn_requested" }] as const)
+			await compare(attended, limits, [begin, { type: "interrupted" }]);
+	}
+});
+
 test("a real session counts what a call spends after a limit that was raised beside the call, which chance seldom brings", async () => {
 	const call: Input = { type: "tool_call_requested", call: { tool: "work", input: {} } };
 	await compare(

@@ -247,7 +247,7 @@ export class DrivenRun implements LoopRun {
 		this.#isUncharged = false;
 		if (!isBusy(this.#state)) {
 			await this.#begin();
-			if (!this.#settling) this.#driver.startRun();
+			if (!this.#settling) await this.#driver.step({ type: "begun" }, undefined);
 		}
 		await this.#driver.charge(amounts, undefined, isTurn);
 		const balances = await this.#session.charge(amounts ?? {}, isTurn, this.#state.meters);
@@ -311,7 +311,7 @@ export class DrivenRun implements LoopRun {
 
 	/** A run that ends before its first turn has an outcome too. */
 	async #startLate(): Promise<void> {
-		this.#driver.startRun();
+		await this.#driver.step({ type: "begun" }, undefined);
 		if (this.#failure !== undefined)
 			await this.#driver.step({ type: "turn_failed", message: this.#failure }, undefined);
 	}
