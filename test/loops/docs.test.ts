@@ -48,9 +48,3 @@ test("the program for pi's bare Agent runs", async () => {
 	);
 	assert.equal(out, "synthesized 10\n");
 });
-
-for (const page of ["loops", "ai-sdk", "pi-agent", "adapters"]) {
-	test(`docs/${page}.md has at most 1,200 words`, () => {
-		assert.ok(readFileSync(join(root, `docs/${page}.md`), "utf8").split(/\s+/).length <= 1200);
-	});
-}
