@@ -115,8 +115,8 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`${stopped}) echo "stopped: `,
 		`${capital(spelled(grace))} turns before the limit the model is told to wrap up`,
 		`After ${suggestion} prompts \`/turn-limit advise\` works it out`,
-		`Requires pi ${oldest} or newer, hence Node ${nodeOfPi}`,
-		`only Node ${node} or newer and npm`,
+		`Requires pi ${oldest} or newer, and so Node ${nodeOfPi} or newer`,
+		`Node ${node} and npm are enough`,
 	],
 	"CONTRIBUTING.md": [
 		`needs only git, Node ${node} or newer, npm and tar`,
@@ -145,7 +145,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`${partial}) echo "report.md may be partial"`,
 		`${partial}) echo "::warning::`,
 	],
-	"docs/settings.md": [`At the ${pointedOut} repetition the model is told once`],
+	"docs/settings.md": [`At the ${pointedOut} identical call (or cycle) the model is told once`],
 	"docs/limits-of-limits.md": [
 		`${capital(spelled(missed))} seconds later a notification`,
 		`once ${spelled(dropped)} runs that nobody prompted have been refused`,
@@ -155,7 +155,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`With fewer than ${came} prompts that came this far there is no line`,
 		`counts, turns and dollars, at most ${odds} KB`,
 		`The thread ends with pi, after ${oddsTime}, or above ${memory} MiB`,
-		`makes the table again if it is older than a ${oddsAge}`,
+		`a background thread rebuilds the table if it is older than a ${oddsAge}`,
 		`turns to a multiple of ${turnStep}; time to ${shortStep} seconds, to ${WORDS[longStep * 1000]} above ` +
 			`${MINUTES[short]}, and to ${longestStep / 60} minutes above ${MINUTES[long]}; cost to ${MONEY[cheapStep]}, ` +
 			`${MONEY[dearStep]} above $${cheap}, and ${dearestStep} dollars above $${dear}.`,
