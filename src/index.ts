@@ -104,17 +104,17 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 	});
 }
 
-/** The one that guards: a loader can run the factory without making a session. */
+/** The session that guards: a loader can also run the factory without making a session. */
 function begunOf(sessions: readonly Session[]): Session | undefined {
 	return sessions.findLast(({ hasBegun }) => hasBegun);
 }
 
-/** Why limits cannot be enforced in one of these. */
+/** Why one of these sessions cannot enforce its limits. */
 function unableReasonOf(sessions: readonly Session[]): string | undefined {
 	return sessions.find(({ unableReason }) => unableReason !== undefined)?.unableReason;
 }
 
-/** A prompt that pi has not given back yet. */
+/** A prompt that pi has not resolved yet. */
 class StartedPrompt {
 	readonly isOver: Promise<void>;
 	#report: Report | undefined;
@@ -123,7 +123,7 @@ class StartedPrompt {
 		this.isOver = isOver;
 	}
 
-	/** Of the first run that ended since. */
+	/** The report of the first run that has ended since the prompt was sent. */
 	get report(): Report | undefined {
 		return this.#report;
 	}

@@ -34,7 +34,7 @@ export interface Sample {
 	readonly files: number;
 	/** Sessions with a prompt that counts: copies of a file have the same one. */
 	readonly sessions: number;
-	/** Prompts that stand in more than one file, because of forks and copies; they count once. */
+	/** Prompts found in more than one file, because of forks and copies; they count once. */
 	readonly copies: number;
 	/** Prompts that still run, or did a day ago; they are not counted. */
 	readonly running: number;
@@ -127,7 +127,7 @@ interface Stored {
 	readonly runs: readonly PastRun[];
 	/** All of them, as times. */
 	readonly busy: readonly (readonly [from: number, until: number])[];
-	/** The last one, if it has not come to an end yet. */
+	/** The last one, if it has not ended yet. */
 	readonly running: PastRun | undefined;
 }
 

@@ -24,7 +24,7 @@ export const DAMAGED = `Odds: ${ODDS_FILE} in pi's agent directory cannot be rea
 /** The person's own: pi's agent directory, and the working directory that a relative path in its settings starts from. */
 export type Whose = Required<Pick<Where, "agentDir" | "cwd">>;
 
-/** In milliseconds: an older table is made again. */
+/** In milliseconds: an older table is rebuilt. */
 const MAX_AGE = 86_400_000;
 
 /** The table in an agent directory; `none` if there is no such file, `damaged` if it holds no table of ours or is somebody else's. Reads 10 KB at most and never waits. */
@@ -45,7 +45,7 @@ export function loadOdds(agentDir: string): Odds | "none" | "damaged" {
 	}
 }
 
-/** Always where users have no numbers. */
+/** Always true where users have no ids, as on Windows. */
 function belongsToUser({ uid }: Stats): boolean {
 	return process.getuid === undefined || uid === process.getuid();
 }

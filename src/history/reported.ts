@@ -1,4 +1,4 @@
-/** Tells which part of the cost of subagents stands in the sessions of those who started them, too. Pure. */
+/** Finds the part of the subagents' cost that is also in the sessions of the agents that started them. Pure. */
 import { dirname, resolve } from "node:path";
 import { sumSteps } from "./odds.ts";
 import type { PastRun } from "./run.ts";

@@ -1,4 +1,4 @@
-/** One run as its session tells of it. */
+/** One run, as its session file records it. */
 import type { OutcomeKind } from "../core/outcome.ts";
 import type { RunMeterId } from "../core/meters.ts";
 
@@ -10,7 +10,7 @@ import type { RunMeterId } from "../core/meters.ts";
  * - `toolCalls`: calls that the model asked for, and nested ones as far as pi stores them.
  * - `cost`: as pi stores it, tools, compactions and branch summaries included.
  * - `tokens`: fresh ones, which are input, output and cache writes.
- * - `time`: in which the model answered or tools ran. Not counted: everything in between, as a question at the limit.
+ * - `time`: while the model answered or tools ran. Not counted: pauses between turns, such as a question at the limit.
  */
 export const HISTORY_METERS = ["turns", "toolCalls", "cost", "tokens", "time"] as const satisfies readonly RunMeterId[];
 

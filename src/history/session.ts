@@ -60,7 +60,7 @@ export class PastSession {
 		return this.#header;
 	}
 
-	/** Lines that are no JSON object. */
+	/** Lines that are not JSON objects. */
 	get broken(): number {
 		return this.#broken;
 	}

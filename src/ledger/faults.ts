@@ -2,7 +2,7 @@
 interface FaultRow {
 	/** Whether to try again: at once until the deadline, when it is next needed, or not before something was changed. */
 	readonly retry: "at once" | "later" | "never";
-	/** What the ledger knows afterwards: all counts, none because it begins anew, or nothing of this account. */
+	/** What the ledger knows afterwards: all counts, none because it restarts, or nothing of this account. */
 	readonly knows: "all" | "nothing" | "others";
 	/** The file is moved aside if this is found when it is opened. */
 	readonly movesAside: boolean;

@@ -1,9 +1,9 @@
 /** Measures the time in which the agent works. */
 
-/** How often the clock looks whether the process runs, in milliseconds. */
+/** How often the clock checks that the process runs, in milliseconds. */
 const TICK = 5_000;
 
-/** After a longer gap between two looks the machine was suspended, or a tool has blocked the process. */
+/** A longer gap between two checks means that the machine was suspended, or a tool has blocked the process. */
 const LONG = 60_000;
 
 /** A timer cannot wait longer, in milliseconds. */
@@ -14,7 +14,7 @@ export class Clock {
 	readonly #busy: () => number;
 	/** Not yet charged. */
 	#worked = 0;
-	/** The last look at the time; undefined while the agent does not work. */
+	/** The time of the last check; undefined while the agent does not work. */
 	#last: number | undefined;
 	#lastBusy = 0;
 	#ticking: NodeJS.Timeout | undefined;

@@ -96,7 +96,7 @@ export class Driver<C> {
 		if (told) await this.step({ type: "balanced", balances: await told }, at);
 	}
 
-	/** The breaker broke, so the run stops. `isTurn`: where a turn was to be decided, so the run may not have begun yet. */
+	/** The breaker failed, so the run stops. `isTurn`: where a turn was to be decided, so the run may not have begun yet. */
 	fail(error: unknown, isTurn: boolean): void {
 		if (isTurn) [this.#state] = transition(this.#state, { type: "begun" });
 		[this.#state] = transition(this.#state, { type: "broke", message: String(error) });
@@ -200,7 +200,7 @@ export class Driver<C> {
 		return this.#successor !== undefined;
 	}
 
-	/** Another driver goes on: every request answers `left` from now on, and events go to `successor`. Gives what that one resumes with. */
+	/** Another driver goes on: from now on every request is answered `left`, and events go to `successor`. Returns what that one resumes with. */
 	leave(successor: (event: Event) => Promise<void>): { readonly isWorking: boolean; readonly tally: TallyFacts } {
 		this.#successor = successor;
 		const isWorking = this.#clock.isRunning;

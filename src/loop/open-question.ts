@@ -17,7 +17,7 @@ export function openQuestion(
 	let timer: NodeJS.Timeout | undefined;
 	const closeAfter = (ms: number): void => void (timer = setTimeout(close, ms));
 	const reply = new Promise<Reply>((resolve) => {
-		// Once, because Node keeps a combined signal that has a listener for good, also after it has fired.
+		// Once, because Node never frees a combined signal that has a listener, even after it has fired.
 		closed.addEventListener("abort", () => resolve(NO_REPLY), { once: true });
 		if (closed.aborted) return resolve(NO_REPLY);
 		ask(closed, closeAfter).then(resolve, () => resolve(NO_REPLY));

@@ -1,4 +1,4 @@
-/** What somebody may have meant by a key or a variable that nothing reads. */
+/** What somebody may have meant by an unknown key or variable. */
 import { kindOf, METER_IDS } from "../core/meters.ts";
 import { PERIODS } from "../core/scopes.ts";
 import { nearest } from "./nearest.ts";

@@ -184,12 +184,12 @@ function parseJson(text: string): unknown {
 		return JSON.parse(text);
 	} catch (error) {
 		const { message } = error as SyntaxError;
-		// It can quote what stands around the mistake: an address and its password.
+		// Its message can quote the text around the mistake: an address and its password.
 		throw new Error(text.includes(BUDGET) ? message.replace(/, (?:\.{3})?".*/s, " in JSON") : message);
 	}
 }
 
-/** Says what a value is and nothing of what it holds, which may be an address. */
+/** Names the type of a value, not its content, which may be an address. */
 export function typeName(value: unknown): string {
 	if (value === null) return "null";
 	if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
@@ -221,7 +221,7 @@ export function fromMemory(entries: readonly unknown[]): {
 function readMemory(data: unknown): Values | undefined {
 	if (!isObject(data) || data["version"] !== VERSION || !isObject(data["values"])) return undefined;
 	const { values } = data as { values: Readonly<Record<string, unknown>> };
-	// Anybody can write into a session's file; no command sets the others.
+	// Anybody can write into a session's file, so keys that no command sets are ignored.
 	const known = pick((key) => (SETTINGS[key].word === undefined ? undefined : values[key]));
 	return KEYS.every((key) => known[key] === undefined || SETTINGS[key].read(known[key]) !== undefined)
 		? known

@@ -130,7 +130,7 @@ function toggle(title: string, env: string, about: string): Setting<boolean> {
 	};
 }
 
-/** Flags and variables share a namespace with all other extensions, hence their prefix. */
+/** Flags and variables have a prefix because all extensions share one namespace. */
 export const SETTINGS: { readonly [K in Key]: Setting<Settings[K]> } = {
 	...LIMIT_SETTINGS,
 	policy: {

@@ -18,13 +18,13 @@ export function writeSettings(path: string, values: Values): void {
 		writeFileSync(draft, `${JSON.stringify(content, undefined, indent ?? "\t")}\n`, { mode: before?.mode });
 		renameSync(draft, target);
 	} catch (error) {
-		// On a full disk a file can be made, but not written.
+		// On a full disk a file can be created, but not written.
 		rmSync(draft, { force: true });
 		throw error;
 	}
 }
 
-/** `session.maxCost` stands in the object `session`, which goes with the last of its values. */
+/** `session.maxCost` is in the object `session`, which is removed with the last of its values. */
 function merge(content: Readonly<Record<string, unknown>>, values: Values): Readonly<Record<string, unknown>> {
 	const next: Record<string, unknown> = { ...content };
 	for (const [key, value] of Object.entries(values)) {

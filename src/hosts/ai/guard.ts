@@ -170,7 +170,7 @@ export class Guard {
 	}
 }
 
-/** The SDK makes a normal step of a stream that ends before the provider has said why, and what it took. */
+/** The SDK treats a stream that ends without a finish reason and usage as a normal step. */
 function isBrokenOff({ finishReason, rawFinishReason, usage }: SdkStep): boolean {
 	const isUsageKnown = usage.inputTokens !== undefined || usage.outputTokens !== undefined;
 	return finishReason === "other" && rawFinishReason === undefined && !isUsageKnown;

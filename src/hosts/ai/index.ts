@@ -58,7 +58,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 	}
 	type Guarded = ReturnType<typeof guard>;
 
-	/** What a call and an agent's call have in common. */
+	/** The common part of a call and an agent's call. */
 	function watched({ guard, run, steering }: Guarded, given: Callbacks): object {
 		return {
 			abortSignal: run.signal,

@@ -92,7 +92,7 @@ export class Effects implements Host<Context> {
 		if (ctx !== DISPOSED) turnEvents.awaitEnd(state);
 	}
 
-	/** A member that has an answer says nothing: its caller would take any line for a failure. */
+	/** A member that has an answer prints nothing: its caller would take any line for a failure. */
 	debtLeft(debt: DebtLeft, ctx: Context): void {
 		const { role, reports, notices, options } = this.#parts;
 		if (role.isMember && reports.answer !== undefined) return;
@@ -109,7 +109,7 @@ export class Effects implements Host<Context> {
 	}
 }
 
-/** None if pi fails to list them: the question is asked all the same, and says less about a call. */
+/** None if pi fails to list them: the question is asked anyway, and says less about a call. */
 function toolsOf(pi: Pick<Pi, "getAllTools">): readonly Tool[] {
 	try {
 		return pi.getAllTools();

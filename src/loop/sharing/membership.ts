@@ -49,7 +49,7 @@ export class Membership {
 		return this.#facts;
 	}
 
-	/** Goes on where another instance has left. */
+	/** Goes on where another instance left off. */
 	takeOver(facts: MembershipFacts): void {
 		this.#facts = facts;
 	}
@@ -119,7 +119,7 @@ export class Membership {
 		const tree = this.accountsOf(meters).find(({ scope }) => scope === "tree");
 		if (tree === undefined) return;
 		if (!this.#isInTree) {
-			// Without caps: each agent brings its own, so that the root can set other ones in mid-run.
+			// Without caps: each agent brings its own, so that the root can change them in mid-run.
 			await ledger.join({ ...tree, caps: {} });
 			const promised = extrasOf(meters, "tree");
 			// One id per tree, because this is done again if it fails.

@@ -14,17 +14,17 @@ import { type Agents, Membership, type MembershipFacts } from "./membership.ts";
 import { pause, unlessAborted } from "../wait.ts";
 import { type DebtLeft, type LedgerEntry, Unsettled, type UnsettledFacts } from "./unsettled.ts";
 
-/** How long a hold lasts that nobody renews, and how often we do, in milliseconds. */
+/** How long a hold lasts if nobody renews it, and how often we renew ours, in milliseconds. */
 const LEASE = 60_000;
 const RENEWAL = 20_000;
 
-/** Seconds between the first two tries while others hold what is left, twice as long each time, and the longest. */
+/** While others hold what is left: seconds between the first two tries, doubled each time, and the longest. */
 const PATIENCE = 0.2;
 const LONGEST_WAIT = 3;
 
 const INTERRUPTED: Event = { type: "interrupted" };
 
-/** What the ledger says beside the balances. */
+/** What the ledger reports in addition to the balances. */
 export interface Shared {
 	readonly agents: Agents | undefined;
 	readonly ends: readonly PeriodEnd[];
@@ -86,7 +86,7 @@ export class Reservations {
 		this.#membership = new Membership(tree, budget, isMember);
 	}
 
-	/** Gives everything away: another instance goes on with it. */
+	/** Hands everything over: another instance goes on with it. */
 	giveAway(): ReservationFacts {
 		void this.#close();
 		return {
@@ -101,7 +101,7 @@ export class Reservations {
 		};
 	}
 
-	/** Goes on where another instance has left. */
+	/** Goes on where another instance left off. */
 	takeOver(
 		{ membership, unsettled, turn, largest, full, grants, tree, calls }: ReservationFacts,
 		meters: Meters,
@@ -139,7 +139,7 @@ export class Reservations {
 		this.#membership.beginTree();
 	}
 
-	/** Holds room for a turn in every account, and waits while only the holds of others stand in the way. */
+	/** Holds room for a turn in every account, and waits as long as only other agents' holds prevent it. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		const accounts = this.#membership.accountsOf(meters);
 		if (this.#turn?.isUnderWay) this.#unsettled.owe(this.#takeTurn(), { turns: 1 });
@@ -221,7 +221,7 @@ export class Reservations {
 		return this.#balances(await this.#pay(), meters);
 	}
 
-	/** Something beside the turn has spent this. */
+	/** Something other than the turn has spent this. */
 	async charge(amounts: Amounts, meters: Meters): Promise<Balances> {
 		this.#unsettled.owe(this.#spending(meters), amounts);
 		return this.#balances(await this.#pay(), meters);
@@ -279,7 +279,7 @@ export class Reservations {
 		return left;
 	}
 
-	/** The person grants more. If the ledger does not take it, the next gate repeats it or is closed. */
+	/** The person grants more. If the ledger does not take the grant, the next gate repeats it or is closed. */
 	async raise(meter: MeterId, by: number, meters: Meters): Promise<void> {
 		const account = this.#accountOf(meter, meters);
 		// A tree that has not begun gets it when it begins.
@@ -336,7 +336,7 @@ export class Reservations {
 		}
 	}
 
-	/** None of a fleet's budget that nobody has joined yet. */
+	/** No reading for a fleet's budget that nobody has joined yet. */
 	async #readOne(ledger: Ledger, account: Account): Promise<readonly Reading[]> {
 		try {
 			return await ledger.read([account]);

@@ -1,4 +1,4 @@
-/** The limits that several agents share. The ledger is opened where one is set, and nowhere else. */
+/** The limits that several agents share. The ledger is opened only if one is set. */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { kindOf, type Max, type MeterId, SHARED } from "../../core/meters.ts";
@@ -54,7 +54,7 @@ export class SharedLimits {
 		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, fleetId));
 	}
 
-	/** Holds room for the next turn; gives what came of it. */
+	/** Holds room for the next turn; returns the result. */
 	async reserve(meters: Meters, signals: readonly (AbortSignal | undefined)[]): Promise<Event> {
 		return await (await this.#opened()).reserve(meters, signals);
 	}
@@ -98,7 +98,7 @@ export class SharedLimits {
 		return await (await this.#opened()).read(meters, isAsked);
 	}
 
-	/** Gives what the ledger could not be told. */
+	/** Returns what could not be reported to the ledger. */
 	async endRun(): Promise<DebtLeft | undefined> {
 		return await this.#reservation?.endRun();
 	}
@@ -115,14 +115,14 @@ export class SharedLimits {
 		return { name: reservation.tree, at: reservation.at, limits, overruled: written(overruled) };
 	}
 
-	/** Gives away what this instance holds, because another one goes on with it; undefined if nothing is shared. */
+	/** Hands over what this instance holds, because another one goes on with it; undefined if nothing is shared. */
 	giveAway(): SharedFacts | undefined {
 		const reservation = this.#reservation;
 		this.#reservation = undefined;
 		return reservation && { ...reservation.giveAway(), fleetHolds: this.#fleetHolds };
 	}
 
-	/** Goes on where another instance has left. */
+	/** Goes on where another instance left off. */
 	async takeOver(facts: SharedFacts | undefined, meters: Meters): Promise<void> {
 		if (facts === undefined) return;
 		for (const [id, hold] of facts.fleetHolds) this.#fleetHolds.set(id, hold);

@@ -32,7 +32,7 @@ export class Unsettled {
 	#ledger: Promise<Ledger> | undefined;
 	/** The last try failed. Only a gate, and the end of a run that owes something, try such a ledger again. */
 	#isLost = false;
-	/** It was waited for in vain: the end of the run does not wait once more. */
+	/** We waited for it in vain, so the end of the run does not wait again. */
 	#isLocked = false;
 	/** A loss of counts that nobody has been told of. */
 	#loss: UnsettledFacts["loss"];
@@ -52,7 +52,7 @@ export class Unsettled {
 		return { owed: this.#owed, loss: this.#loss };
 	}
 
-	/** Goes on where another instance has left. */
+	/** Goes on where another instance left off. */
 	takeOver({ owed, loss }: UnsettledFacts): void {
 		this.#owed = owed;
 		this.#loss = loss;
@@ -95,7 +95,7 @@ export class Unsettled {
 		}
 	}
 
-	/** The ledger, open, and with nothing owed where these accounts are. A loss that nobody was told of is told first. */
+	/** The open ledger, with nothing owed to these accounts. @throws a loss that nobody was told of, first. */
 	async ready(accounts: readonly Account[]): Promise<Ledger> {
 		const loss = this.#loss;
 		this.#loss = undefined;
@@ -131,7 +131,7 @@ export class Unsettled {
 		}
 	}
 
-	/** Closes a ledger that cannot be used; the next gate opens it anew. `isTold`: the gate is closed for it. Gives the reason. */
+	/** Closes a ledger that cannot be used; the next gate opens it again. `isTold`: the gate is closed for it. Returns the reason. */
 	lose(error: unknown, isTold = false): string {
 		if (!(error instanceof LedgerError)) throw error;
 		this.#isLost = true;

@@ -18,7 +18,7 @@ export function isOwn({ pid, start }: Announced): boolean {
 }
 
 /**
- * True if the agent lives, or, for a script whose standard streams are no terminals, if its tree was used within the last
+ * True if the agent is running or, for a script whose standard streams are no terminals, if its tree was used within the last
  * hour: a detached child may begin after the agent that started it has ended. Anything else is a root, because a terminal
  * or an editor that an agent once started keeps the variable for ever. A tree whose ledger cannot be read is joined, so
  * that its first gate is closed.
@@ -30,7 +30,7 @@ export async function inherits(announced: Announced | undefined, isScript: boole
 	return tree !== undefined && isScript && ![0, 1, 2].some((stream) => isatty(stream)) && (await isRecent(tree));
 }
 
-/** Imported only here, because most agents have a parent that lives, or none. */
+/** Imported only here, because most agents have a running parent, or none. */
 async function isRecent({ name, at }: Tree): Promise<boolean> {
 	const { idleTime } = await import("../../ledger/sqlite/ledger.ts");
 	try {

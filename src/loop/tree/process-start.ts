@@ -1,11 +1,11 @@
-/** Tells whether the process that a variable names is the one that lives. */
+/** Tells whether a process id still belongs to the process that a variable names. */
 import { readFileSync } from "node:fs";
 import type { Announced } from "./tree-variable.ts";
 
-/** When a process started, in ticks since the machine did; undefined where the system does not tell. */
+/** When a process started, in ticks since boot; undefined where the system does not say. */
 export function startOf(pid: number): string | undefined {
 	try {
-		// The command's name stands in parentheses and can hold anything, spaces included.
+		// The command's name is in parentheses and can contain anything, spaces included.
 		return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
 	} catch {
 		return undefined;

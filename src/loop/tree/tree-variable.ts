@@ -19,7 +19,7 @@ export interface Tree {
 /** An agent, as it names itself to the processes that it starts. */
 export interface Announced {
 	readonly pid: number;
-	/** When the process started, in ticks since the machine did; undefined where the system does not tell. */
+	/** When the process started, in ticks since boot; undefined where the system does not say. */
 	readonly start: string | undefined;
 	/** The number of runs that have begun. */
 	readonly run: number;

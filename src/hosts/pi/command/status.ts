@@ -17,7 +17,7 @@ export type PaintStatus = (role: StatusRole, text: string) => string;
 /** Columns of a bar. */
 const BAR = { least: 10, most: 24 } as const;
 
-/** Letters of a source that still say what it is. */
+/** The fewest letters at which a source is still recognisable. */
 const SOURCE_LEAST = 12;
 
 const GAP = "  ";
@@ -118,7 +118,7 @@ function raisedText(id: MeterId, { limit, extra }: Meter): string {
 	return ` (${show(limit.max)} ${extra > 0 ? "+" : "-"} ${show(Math.abs(extra))})`;
 }
 
-/** A blank where no line ends. */
+/** A blank at which a line does not break. */
 const UNBROKEN = "\u00A0";
 
 /** `Unlimited: tool calls 12, cost $0.40; session turns 40, cost, tokens`: amounts if there are any, sources unless default. */

@@ -179,7 +179,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			const isGoingOn = expectsTurn(event, turn.terminated);
 			const concluded = finalTextIn(message) !== undefined;
 			await driver.step({ type: "turn_ended", goesOn: isGoingOn, concluded }, ctx);
-			// A tool can keep to itself that a call which it made was refused.
+			// A tool can hide that a call it made was refused.
 			const isHidden = turn.hasRefusedCall && !toolResults.some(isRefusal);
 			if (isHidden && isGoingOn) await driver.step({ type: "message_lost" }, ctx);
 			const entries = outbox.takeEntries(isGoingOn && !isClosed(driver.state));

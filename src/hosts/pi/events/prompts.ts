@@ -59,7 +59,7 @@ export class Prompts {
 		this.#stopWatching();
 	}
 
-	/** A message arrived that goes into no running run. */
+	/** A message arrived while no run was in progress. */
 	heard({ source, text }: Events["input"]): void {
 		if (source === "extension") this.#note({ interjected: [...this.#prompt.interjected, text] });
 		else this.#note({ isFromPerson: true, typed: text, interjected: [], owed: undefined });

@@ -87,7 +87,7 @@ export class Reload {
 		handover.leave(sessionManager.getSessionId(), rank, handedOver, isRunning, { done, missed });
 	}
 
-	/** Begins with what the last instance has left of this session, and gives it; else with `fresh`. */
+	/** Begins with what the last instance left of this session, and returns that; otherwise with `fresh`. */
 	async begin(fresh: State, ctx: Context): Promise<PendingHandover<HandedOver> | undefined> {
 		const { handover, rank, driver } = this.#parts;
 		const handed = handover.take(ctx.sessionManager.getSessionId(), rank);

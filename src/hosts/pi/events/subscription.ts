@@ -34,8 +34,8 @@ interface SubscriptionParts {
 }
 
 /**
- * By event: the answer that keeps a session that was disposed of from running. Pi goes on prompting it, but tells us
- * of nothing else, and there is no context left to abort.
+ * By event: the answer that keeps a disposed session from running. Pi goes on prompting it, but fires no other events,
+ * and there is no context left to abort.
  */
 const DEAD_END: Readonly<Record<string, unknown>> = {
 	input: { action: "handled" },
@@ -98,7 +98,7 @@ export class Subscription {
 	#failed(error: unknown, name: string, event: unknown, ctx: Context): unknown {
 		const { guard, handover, driver, turn, notices } = this.#parts;
 		const isTurn = name === "turn_start";
-		// Reloaded meanwhile, so that its context only throws; the gate has not decided yet.
+		// Reloaded meanwhile, so its context only throws; the gate has not decided yet.
 		if (handover.hasLeft && isTurn) return handover.forward(name, event);
 		// Disposed of meanwhile.
 		if (orDisposed(ctx) === DISPOSED) return DEAD_END[name];
@@ -117,7 +117,7 @@ export class Subscription {
 		return on.call(pi, name, (event, ctx) => {
 			if (!handover.hasLeft) return this.#receive(name, event, ctx);
 			if (name !== "session_shutdown") return handover.forward(name, event);
-			// Of a second reload at once pi tells the next instance itself.
+			// If pi reloads again at once, it tells the next instance itself.
 			if ((event as SessionShutdownEvent).reason === "reload") return undefined;
 			role.end();
 			return handover.tellEnd();

@@ -1,4 +1,4 @@
-/** The events of pi that are costly to hear: listened to only in turns in which they matter. */
+/** The events of pi that are expensive to receive: we listen only in turns in which they matter. */
 import { isEndAwaited } from "../../../core/gate.ts";
 import type { State } from "../../../core/state.ts";
 import type { Outbox } from "./outbox.ts";

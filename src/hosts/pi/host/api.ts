@@ -124,7 +124,7 @@ export function orDisposed(ctx: Context): Context {
 	}
 }
 
-/** True if pi will request another turn after this one, as far as it can tell; the gate at the turn's start sees the rest. */
+/** True if pi will request another turn after this one, as far as its messages show; the gate at the turn's start sees the rest. */
 export function expectsTurn(event: TurnEndEvent, terminated: readonly string[]): boolean {
 	const { toolResults, context } = event;
 	const hasResults = toolResults.some(({ toolCallId }) => !terminated.includes(toolCallId));
@@ -138,7 +138,7 @@ export function finalTextIn({ stopReason, content }: Assistant): string | undefi
 	return isAnswer ? text : undefined;
 }
 
-/** The message with a line at the end of its first text, because pi's example subagent reads only that part. */
+/** The message with a line added to its first text, because pi's example subagent reads only that part. */
 export function withNote(message: Assistant, note: string): Assistant {
 	const first = message.content.findIndex(({ type }) => type === "text");
 	const content = message.content.map((part, i) =>
@@ -171,7 +171,7 @@ export function isRefusal({ content }: ToolResult): boolean {
 
 /**
  * True since pi 0.87.0, where a message of ours can reach the model with its next request. `buildSessionProjection` came
- * with that release, and nothing else tells it from 0.86.
+ * with that release; nothing else distinguishes it from 0.86.
  */
 export function isSupported({ sessionManager }: Context): boolean {
 	return typeof (sessionManager as Partial<Context["sessionManager"]>).buildSessionProjection === "function";

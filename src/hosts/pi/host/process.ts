@@ -8,7 +8,7 @@ import type { Values } from "../../../settings/places.ts";
 interface ProcessMemory {
 	/** By session manager: the guard of each session (lifecycle/guard.ts). */
 	readonly guards: WeakMap<object, unknown>;
-	/** The process is pi's own, and not that of a program that embeds pi; undefined until it is decided. */
+	/** The process is pi's own, not that of a program that embeds pi; undefined until that is decided. */
 	isPi: boolean | undefined;
 	/** The session manager of the session to which this process belongs. */
 	owner: object | undefined;

@@ -84,7 +84,7 @@ function replyIn(entry: SessionEntry | undefined): Assistant | undefined {
 	return message?.role === "assistant" ? message : undefined;
 }
 
-/** None in an entry that somebody has cut short: pi passes over it, unless it is on the active branch. */
+/** Undefined for a truncated entry: pi ignores it, unless it is on the active branch. */
 function messageIn<M>({ message }: { readonly message?: M | null }): M | undefined {
 	return message ?? undefined;
 }

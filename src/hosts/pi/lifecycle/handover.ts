@@ -94,7 +94,7 @@ export class Handover<H extends object> {
 		void this.forward("session_shutdown", { type: "session_shutdown", reason: "quit" });
 	}
 
-	/** Takes what the last instance has left of this session. */
+	/** Takes over what the last instance left of this session. */
 	take(sessionId: string, rank: Rank): PendingHandover<H> | undefined {
 		const pending = pendingHandovers.get(sessionId) as PendingHandover<H> | undefined;
 		if (pending?.rank !== rank) return undefined;

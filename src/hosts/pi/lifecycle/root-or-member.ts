@@ -134,7 +134,7 @@ function isPi(): boolean {
 	return isTitled || isScriptOfPi(process.argv[1] ?? "");
 }
 
-/** Its package says that it is pi's, under whatever name; Bun has the script inside of pi's binary. */
+/** Its package says that it is pi's, under any name; under Bun the script is inside pi's binary. */
 function isScriptOfPi(path: string): boolean {
 	if (/^(\/\$bunfs|[A-Z]:[\\/]~BUN)[\\/]root[\\/]pi(\.exe)?$/.test(path)) return true;
 	try {

@@ -38,7 +38,7 @@ export function isScript({ mode }: Pick<Context, "mode">, { ownsProcess }: Role)
 	return ownsProcess && (mode === "print" || mode === "json");
 }
 
-/** Ends a script whose limits were not understood or cannot be used, before its first request. */
+/** Ends a script whose limits are invalid or cannot be used, before its first request. */
 export function refuse(why: string, ctx: Context, role: Role): void {
 	if (isScript(ctx, role)) notStarted(why);
 }

@@ -15,8 +15,8 @@ const INFORMATIVE = [
 ];
 
 /**
- * A tool call in a few words: its name and the argument that says most. The model chooses neither which one that is
- * nor its place: an argument that the tool does not declare is never shown.
+ * A tool call in a few words: its name and its most informative argument. The model cannot choose which one that is:
+ * an argument that the tool does not declare is never shown.
  */
 export function callText(call: Call, tools: readonly Tool[]): string {
 	return clip(`${call.tool} ${argumentOf(call, tools)}`, 60);

@@ -9,7 +9,7 @@ export async function loadPiTui(): Promise<PiTui> {
 	return (loaded = await (loading ??= import("./pi-tui.ts")));
 }
 
-/** Undefined until somebody has loaded it. */
+/** Undefined until it is loaded. */
 export function loadedPiTui(): PiTui | undefined {
 	return loaded;
 }

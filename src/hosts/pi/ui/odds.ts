@@ -50,7 +50,7 @@ export class PersonalOdds {
 		return odds === "none" || !isBusy(state) ? [] : history.doneLine(odds, spentOf(state, tally).turns);
 	}
 
-	/** After a run: makes the table in a thread of its own, if it is older than a day. Resolves when that has ended. */
+	/** After a run: rebuilds the table in a background thread, if it is older than a day. Resolves when that has ended. */
 	async refresh(cwd: string, now = Date.now()): Promise<void> {
 		const agentDir = this.#agentDir;
 		if (agentDir === undefined) return;
@@ -62,13 +62,13 @@ export class PersonalOdds {
 		await history.makeOdds({ agentDir, cwd });
 	}
 
-	/** Takes the table over from advice about all sessions that `readIn` holds, if pi keeps this person's there. */
+	/** Stores a table that `advise` made of all sessions in `readIn`, if that is where pi keeps this person's. */
 	async keep(odds: oddsModule.Odds, readIn: string, cwd: string): Promise<void> {
 		const agentDir = this.#agentDir;
 		if (agentDir !== undefined) await (await load())?.keepOdds(odds, readIn, { agentDir, cwd });
 	}
 
-	/** Undefined if there are to be no odds. */
+	/** Undefined if odds are switched off, or there is no such directory. */
 	get #agentDir(): string | undefined {
 		return this.#isOn() ? this.#directory?.() : undefined;
 	}

@@ -31,7 +31,7 @@ export function ask(ctx: Context, question: Question, seconds: Max, bell: boolea
 	async function confirm(closed: AbortSignal, closeAfter: (ms: number) => void): Promise<Reply> {
 		const { title, message } = question;
 		const timeout = time === undefined ? undefined : time * 1000;
-		// A little before the host's own, which does not tell a time-out from a no.
+		// A little before the host's own, which reports a time-out as a no.
 		if (timeout !== undefined) closeAfter(timeout - 10);
 		const options = { signal: closed, ...(timeout === undefined ? {} : { timeout }) };
 		const confirmed: unknown = await ui.confirm(title, message, options);

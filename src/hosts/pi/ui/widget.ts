@@ -28,7 +28,7 @@ export function widget(state: State): readonly Part[] {
 	return phase.name === "finishing" ? [...parts, { text: "final answer", level: "normal" }] : parts;
 }
 
-/** Limited, and enough of it spent to be worth a look. */
+/** Limited, and enough of it spent to be shown. */
 function isShown(id: MeterId, meter: Meter): boolean {
 	return isLimited(meter) && meter.used >= (kindOf(id).widgetFrom ?? 0);
 }
@@ -75,7 +75,7 @@ export function levelOf(meter: Meter): Part["level"] {
 	return isReached(meter) ? "error" : "warning";
 }
 
-/** `spent` stands for the fraction where each request is asked about, because the round starts anew each time. */
+/** `spent` stands for the fraction where each request is asked about, because the round restarts each time. */
 export function fraction(id: MeterId, meter: Meter, between: string, spent: number): string {
 	const { show } = kindOf(id).unit;
 	const max = bound(meter);

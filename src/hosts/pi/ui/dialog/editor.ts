@@ -67,7 +67,7 @@ export class Editor {
 			: children.find((child) => child.handleInput && !isEditor(child));
 	}
 
-	/** It stands on the screen, where text can be written into it. */
+	/** The editor is on the screen, so text can be written into it. */
 	get isThere(): boolean {
 		return this.#component !== undefined;
 	}
@@ -78,7 +78,7 @@ export class Editor {
 		return this.#overlays.find((overlay) => open?.includes(overlay) !== false);
 	}
 
-	/** True if letters belong to a text. We cannot know whether an overlay holds one, so it counts as such. */
+	/** True if typed letters go into a text. We cannot see whether an overlay has a text field, so we assume that it does. */
 	get hasText(): boolean {
 		return this.overlay !== undefined || this.text !== "";
 	}
@@ -88,7 +88,7 @@ export class Editor {
 		return this.#component?.isShowingAutocomplete?.() === true;
 	}
 
-	/** A backslash before the cursor: Enter begins a line, for terminals that have no other key for it. */
+	/** A backslash is before the cursor, so Enter starts a new line: for terminals that have no other key for it. */
 	get continuesLine(): boolean {
 		const { line, col } = this.#component?.getCursor?.() ?? { line: 0, col: 0 };
 		return this.#component?.getLines?.()[line]?.[col - 1] === "\\";
@@ -105,7 +105,7 @@ export class Editor {
 		return text;
 	}
 
-	/** Gets the key as if it had the keys. `pasteToEditor` is second best: it puts a blank before a dot or a slash. */
+	/** Gets the key as if it had the focus. `pasteToEditor` is second best: it puts a blank before a dot or a slash. */
 	type(data: string): void {
 		const component = this.overlay ?? this.#component;
 		if (component?.handleInput) return component.handleInput(data);

@@ -39,7 +39,7 @@ export interface KeyEffect {
 	readonly amount?: string;
 }
 
-/** What can be typed at a list. */
+/** The answers that can be typed at a list. */
 export interface TypedAnswers {
 	/** The words for each row, in lower case. */
 	readonly words: readonly (readonly string[])[];
@@ -73,7 +73,7 @@ export function press(list: List, key: ListKey, { words, isAmount }: TypedAnswer
 			if (held) return isNumeric(held) && !isAmount(held) ? { list } : answered();
 			return counts && row !== undefined ? { list, take: row } : { list };
 		case "pause":
-			// An amount is taken by Enter only: half of it is one, too.
+			// An amount needs Enter, because its beginning is an amount too.
 			if (held) return isNumeric(held) ? { list } : answered();
 			return { list: { ...list, counts: true, row: row ?? (hasText ? undefined : 0) } };
 		case "other":
@@ -118,7 +118,7 @@ export function isNumeric(held: string): boolean {
 	return AMOUNT.test(held);
 }
 
-/** In lower case; a letter that was typed several times, or held down, is one. */
+/** In lower case; a letter typed several times, or held down, counts once. */
 export function once(typed: string): string {
 	const word = typed.toLowerCase();
 	return word.replace(/^(.)\1+$/u, "$1");

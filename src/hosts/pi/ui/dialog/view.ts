@@ -72,7 +72,7 @@ export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: numbe
 
 const BETWEEN = " · ";
 
-/** Letters of a part that still say something. */
+/** The fewest letters at which a part is still readable. */
 const PART_LEAST = 8;
 
 /** Cuts the longest parts of a line first, so that each of them is seen. */
@@ -104,7 +104,7 @@ function entry(
 	return list.held ? theme.bold(marked) : marked;
 }
 
-/** What was typed is an answer already, and not only the beginning of one. */
+/** The typed text is a complete answer, not only the beginning of one. */
 function isTypedAnswer({ dialog, list: { held } }: View): boolean {
 	return dialog.size?.(held) !== undefined || dialog.choices.some(({ typed }) => typed?.includes(once(held)));
 }
