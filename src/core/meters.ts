@@ -216,7 +216,7 @@ export const METER_IDS = Object.keys(METERS) as readonly MeterId[];
 /** The order in which limits are checked: a session's before those of its rounds. */
 const WIDEST_FIRST = METER_IDS.toSorted((a, b) => widthOf(b) - widthOf(a));
 
-/** A round, which is none of the wider scopes, has -1. */
+/** -1 for a round, which is not a wider scope. */
 function widthOf(id: MeterId): number {
 	return (WIDER_SCOPES as readonly Scope[]).indexOf(kindOf(id).scope);
 }

@@ -108,7 +108,7 @@ export function publish(outcome: Outcome): Outcome {
 	return { ...outcome, ...spent, limit: limit === "unlimited" ? limit : kindOf(meter).unit.write(limit) };
 }
 
-/** `41 turns, 52 tool calls, $0.81`: what is worth a word, and in any case the meter that it is about. */
+/** `41 turns, 52 tool calls, $0.81`: what is worth mentioning, and always the meter that it is about. */
 export function spentText(spent: PerRunMeter<number>, about?: MeterId): string {
 	const shown = RUN_METER_IDS.filter((id) => spent[id] >= kindOf(id).shownFrom || (about && kindOf(about).of === id));
 	return shown.map((id) => amount(id, spent[id])).join(", ");

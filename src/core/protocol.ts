@@ -33,7 +33,7 @@ export type Event =
 	/** The request failed, or the host takes the answer back: it repeats the turn, or gives up. */
 	| { readonly type: "turn_failed"; readonly message: string }
 	/**
-	 * A new message entered the conversation, or the host has given up repeating. A retry under way is none any more:
+	 * A new message entered the conversation, or the host has given up repeating. A retry under way no longer is one:
 	 * request the turn once more.
 	 */
 	| { readonly type: "message_entered" }

@@ -1,6 +1,6 @@
 /** Units of meters: how people write an amount and how it is shown. The core counts whole numbers. */
 export interface Unit {
-	/** A value of a file or a program as the core counts it; undefined if it is none. */
+	/** A value of a file or a program as the core counts it; undefined if it is invalid. */
 	readonly read: (value: unknown) => number | undefined;
 	/** The counted value as files and programs write it. */
 	readonly write: (counted: number) => number;

@@ -121,7 +121,7 @@ function isSessionFile(name: string): boolean {
 	return name.endsWith(".jsonl");
 }
 
-/** True if the error says that there is no such directory, or that it is none. */
+/** True if the error says that the path does not exist, or is not a directory. */
 function isMissing(error: unknown): boolean {
 	return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
 }

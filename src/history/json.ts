@@ -27,7 +27,7 @@ export function textOf(content: unknown): string {
 		.join("\n");
 }
 
-/** The time of an ISO 8601 date, in milliseconds since 1970; -Infinity if it is none. */
+/** The time of an ISO 8601 date, in milliseconds since 1970; -Infinity if it is not one. */
 export function timeOf(value: unknown): number {
 	const ms = typeof value === "string" ? Date.parse(value) : NaN;
 	return Number.isNaN(ms) ? -Infinity : ms;

@@ -217,7 +217,7 @@ export function writeOdds({ prompts, rows }: Odds): string | undefined {
 	return text.length <= MAX_TABLE_BYTES ? text : undefined;
 }
 
-/** The table that a text holds; undefined if it is none, or one that nobody can have. Trusts nothing. */
+/** The table that a text holds; undefined if the text is no table, or has impossible figures. Trusts nothing. */
 export function readOdds(text: string): Odds | undefined {
 	let value: unknown;
 	try {

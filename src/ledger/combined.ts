@@ -22,7 +22,7 @@ export class CombinedLedger implements Ledger {
 	readonly #holds: FleetHolds;
 	readonly #closing = new AbortController();
 
-	/** Each is opened when it is first needed. `holds` outlives this one where the ledgers are opened anew. */
+	/** Each is opened when it is first needed. `holds` outlives this one where the ledgers are reopened. */
 	constructor(home: Open, fleet: Open, holds: FleetHolds) {
 		this.#open = { home, fleet };
 		this.#holds = holds;

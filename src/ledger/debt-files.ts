@@ -84,7 +84,7 @@ export class DebtFiles {
 
 	/**
 	 * Pays those that this agent can pay; `usesHome`: it uses the machine's ledger. Another agent may do so at the same
-	 * time: a ledger hears of an id once. It forgets an id after a week, so a debt that was paid then, and whose file
+	 * time: a ledger counts an id once. It forgets an id after a week, so a debt that was paid then, and whose file
 	 * stayed, counts twice. @throws LedgerError
 	 */
 	async pay(usesHome: boolean, settle: (debt: Debt) => Promise<unknown>): Promise<void> {

@@ -34,7 +34,7 @@ export interface Question {
 	/** What happens without an answer, before a time: `Stops by itself in 30s`. */
 	readonly expires?: string;
 	readonly meter: MeterId;
-	/** The yes for an amount that the person types, such as `50`, `+50` or `$2.50`; undefined if the text is none. Absent where none can be chosen. */
+	/** The yes for an amount that the person types, such as `50`, `+50` or `$2.50`; undefined if the text is not an amount. Absent where no amount can be chosen. */
 	readonly size?: (typed: string) => Sized | undefined;
 }
 

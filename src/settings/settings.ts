@@ -31,7 +31,7 @@ export type Key = keyof Settings;
 
 /** One setting: the values it takes and the places it has, beside the files. */
 export interface Setting<T> {
-	/** A value of a file or a program as we use it; undefined if it is none. */
+	/** A value of a file or a program as we use it; undefined if it is invalid. */
 	readonly read: (value: unknown) => T | undefined;
 	/** The value as files and programs write it. */
 	readonly write: (value: T) => unknown;

@@ -193,7 +193,7 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 	return made;
 }
 
-/** Theirs first, and ours in any case. */
+/** Theirs first; ours even if theirs throws. */
 function both<E>(theirs: Callback, ours: (event: E) => unknown): (event: E) => Promise<void> {
 	return async (event) => {
 		try {

@@ -20,7 +20,7 @@ export type AskedReply = boolean | Answer | Reply;
 /** `signal` aborts when the question no longer needs an answer. */
 export type Ask = (question: AskedQuestion, signal: AbortSignal) => AskedReply | Promise<AskedReply>;
 
-/** A function that throws, or gives anything but an answer, has not answered. `onProblem` hears of it, unless it gives nothing. */
+/** A function that throws, or gives anything but an answer, has not answered. `onProblem` is called then, unless it gives nothing. */
 export function askProgram(
 	ask: Ask,
 	question: AskedQuestion,

@@ -22,7 +22,7 @@ export interface SessionOptions extends SettingsOptions, Pick<CommandParts, "fil
 	readonly loadedFirst?: () => void;
 	/** Takes messages if there is no UI. `isError`: a command was not carried out. */
 	readonly log?: (message: string, isError: boolean) => void;
-	/** Pi's agent directory, where the table of the person's odds is kept. Without it there is none. */
+	/** Pi's agent directory, where the table of the person's odds is kept. Without it there is no table. */
 	readonly oddsDirectory?: () => string;
 	/** The width of the terminal, if there is one. */
 	readonly columns?: () => number | undefined;

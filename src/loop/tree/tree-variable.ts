@@ -32,7 +32,7 @@ export function writeTree({ pid, start, run, tree }: Announced): string {
 	return tree === undefined ? agent : `${agent} ${JSON.stringify(tree)}`;
 }
 
-/** Undefined if the value names no agent; a tree that cannot be read is none. */
+/** Undefined if the value names no agent; without `tree` if that cannot be read. */
 export function readTree(value: string | undefined): Announced | undefined {
 	const [, pid, start, run, tree] = /^([1-9]\d*)\.(\d*)\.(\d+)(?: (.*))?$/s.exec(value ?? "") ?? [];
 	if (pid === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The memory that all instances and copies of the extension in one process share: pi loads each of them anew. */
+/** The memory that all instances and copies of the extension in one process share: pi loads each of them separately. */
 import type { Values } from "../../../settings/places.ts";
 
 /**
