@@ -279,7 +279,7 @@ export class Reservations {
 		return left;
 	}
 
-	/** The person grants more. If the ledger does not take the grant, the next gate repeats it or is closed. */
+	/** The person grants more. If the ledger does not take it, the next gate repeats it or is closed. */
 	async raise(meter: MeterId, by: number, meters: Meters): Promise<void> {
 		const account = this.#accountOf(meter, meters);
 		// A tree that has not begun gets it when it begins.

@@ -95,7 +95,7 @@ export class Unsettled {
 		}
 	}
 
-	/** The open ledger, with nothing owed to these accounts. @throws a loss that nobody was told of, first. */
+	/** The ledger, open, and with nothing owed where these accounts are. A loss that nobody was told of is told first. */
 	async ready(accounts: readonly Account[]): Promise<Ledger> {
 		const loss = this.#loss;
 		this.#loss = undefined;

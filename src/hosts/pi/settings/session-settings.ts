@@ -46,7 +46,7 @@ export class SessionSettings {
 	#recalled: Values = {};
 	/** Of those, the ones that were announced. */
 	#told: readonly Key[] = [];
-	/** Limits that were invalid when the places were last read. */
+	/** Limits that were not understood when the places were last read. */
 	#misread: readonly Problem[] = [];
 
 	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
@@ -94,7 +94,7 @@ export class SessionSettings {
 		return found?.kind === "budget" ? found.budget : undefined;
 	}
 
-	/** Why nothing may run: the fleet's budget cannot be used or, where nobody can be asked, a limit is invalid. */
+	/** Why nothing may run: the fleet's budget cannot be used or, where nobody can be asked, a limit was not understood. */
 	get unableReason(): string | undefined {
 		const found = this.#around.budget;
 		const misread = this.#attended ? [] : this.#misread.map(({ what }) => what);
