@@ -456,6 +456,18 @@ test("nobody else can read a ledger, and one that others could read is closed to
 	);
 });
 
+test("an account that no pi-turn-limit has named is no period", async (t) => {
+	const box = sandbox(t);
+	const clock = { now: NOON };
+	const ledger = await box.open({ now: () => clock.now });
+	await ledger.join(month());
+	for (const key of ["month UTC garbage", "month UTC 2026-99", "month Mars/Olympus 2026-01", "month"])
+		run(box.file, `INSERT INTO accounts (key, touched) VALUES ('${key}', 0)`);
+	clock.now += 31 * DAY;
+	const { account } = await ledger.join({ ...month(), keepsZone: true });
+	assert.deepEqual(account, { ...month(), keepsZone: true, date: "2026-03" });
+});
+
 suite("what is old", () => {
 	const accounts = Array.from({ length: 150 }, (_, i) => tree({}, `${i}`));
 
