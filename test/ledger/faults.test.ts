@@ -279,7 +279,7 @@ suite("how long an account has not been used", () => {
 		assert.deepEqual(readdirSync(box.agentDir), []);
 	});
 
-	test("is nothing of an account that is not there, and else the time since it was last joined, charged or raised", async (t) => {
+	test("is nothing of an account that is not there, and else the time since it was last joined, charged, raised or held", async (t) => {
 		const box = sandbox(t);
 		const clock = { now: NOON };
 		const ledger = await box.open({ now: () => clock.now });
@@ -290,6 +290,7 @@ suite("how long an account has not been used", () => {
 			() => ledger.settle("a", [account], { turns: 1 }),
 			() => ledger.reserve("b", [account], { turns: 1 }, MINUTE),
 			() => ledger.raise("c", account, { turns: 1 }),
+			() => ledger.renew(["b"], MINUTE),
 		]) {
 			await use();
 			clock.now += 5 * MINUTE;
