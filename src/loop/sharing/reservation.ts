@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { kindOf, type Max, METER_IDS, type MeterId } from "../../core/meters.ts";
 import type { Balances, Event } from "../../core/protocol.ts";
 import { asOf, isPeriodAccount } from "../../ledger/account-key.ts";
+import type { FleetHolds } from "../../ledger/combined.ts";
 import { faultOf } from "../../ledger/faults.ts";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { DebtFiles } from "../../ledger/debt-files.ts";
@@ -71,18 +72,18 @@ export class Reservations {
 	#calls = 0;
 	#renewing: NodeJS.Timeout | undefined;
 
-	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `fleetId`: of a hold, in the fleet's ledger. */
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `fleetHolds`: as the ledger notes them. */
 	constructor(
 		at: string,
 		open: () => Promise<Ledger>,
 		tree: string | undefined,
 		budget?: Budget,
 		isMember = tree !== undefined,
-		fleetId = (id: string): string => id,
+		fleetHolds: FleetHolds = new Map(),
 	) {
 		this.at = at;
 		const server = (): string | undefined => budget && serverIn(budget.at());
-		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), fleetId);
+		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), fleetHolds);
 		this.#membership = new Membership(tree, budget, isMember);
 	}
 

@@ -50,8 +50,7 @@ export class SharedLimits {
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
 		const open = budget === undefined ? openHome : await withFleet(openHome, budget, this.#fleetHolds);
-		const fleetId = (id: string): string => this.#fleetHolds.get(id)?.id ?? id;
-		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, fleetId));
+		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, this.#fleetHolds));
 	}
 
 	/** Holds room for the next turn; gives what came of it. */
