@@ -141,7 +141,7 @@ describe("a grant that the ledger did not take", () => {
 		const { raises, shares } = granting(books);
 		assert.equal((await shares.reserve(DAY, [])).type, "filled");
 		raises.failing = 1;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		await shares.release();
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
@@ -153,7 +153,7 @@ describe("a grant that the ledger did not take", () => {
 		await spendAll(books);
 		const { raises, shares } = granting(books);
 		raises.failing = 2;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		assert.deepEqual(await shares.reserve(DAY, []), { type: "unreachable", message: disk.message });
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		assert.equal(await capIn(books, today), 5);
@@ -163,8 +163,8 @@ describe("a grant that the ledger did not take", () => {
 		const books = memory()();
 		const { raises, shares } = granting(books, true);
 		raises.failing = 2;
-		await shares.raise("dayTurns", 2, DAY);
-		await shares.raise("dayTurns", 1, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
+		await shares.raise({ meter: "dayTurns", by: 1 }, DAY);
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		assert.equal(await capIn(books, today), 6);
 	});
@@ -172,7 +172,7 @@ describe("a grant that the ledger did not take", () => {
 	test("is made, too, when the person looks at the budget", async () => {
 		const { raises, shares } = granting(memory()());
 		raises.failing = 1;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		assert.deepEqual((await shares.read(DAY, true)).balances.dayTurns, { used: 0, cap: 5 });
 	});
 
@@ -182,7 +182,7 @@ describe("a grant that the ledger did not take", () => {
 		const books = memory()();
 		const { raises, shares } = granting(books);
 		raises.failing = 1;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		t.mock.timers.setTime(midnight + 1000);
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		const capOf = (date: string): Promise<unknown> => capIn(books, { ...today, date });
@@ -194,7 +194,7 @@ describe("a grant that the ledger did not take", () => {
 		const { raises, shares } = granting(books);
 		await shares.reserve(TREE, []);
 		raises.failing = 1;
-		await shares.raise("treeTurns", 2, TREE);
+		await shares.raise({ meter: "treeTurns", by: 2 }, TREE);
 		await shares.release();
 		const wider = limited({ treeTurns: 9 });
 		const held = await shares.reserve(wider, []);
@@ -206,7 +206,7 @@ describe("a grant that the ledger did not take", () => {
 		const { raises, shares } = granting(books);
 		await shares.reserve(TREE, []);
 		raises.failing = 1;
-		await shares.raise("treeTurns", 2, TREE);
+		await shares.raise({ meter: "treeTurns", by: 2 }, TREE);
 		await shares.endRun();
 		shares.beginTree();
 		const held = await shares.reserve(TREE, []);
@@ -227,7 +227,7 @@ describe("a grant that the ledger did not take", () => {
 		const books = memory()();
 		const { shares } = granting(books);
 		const promised = { ...TREE, treeTurns: { ...TREE.treeTurns, extra: 2 } };
-		await shares.raise("treeTurns", 2, promised);
+		await shares.raise({ meter: "treeTurns", by: 2 }, promised);
 		const held = await shares.reserve(promised, []);
 		assert.deepEqual(held.type === "held" && held.balances.treeTurns, { used: 0, cap: 5 });
 	});

@@ -9,7 +9,7 @@ import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { ReservationFacts, Reservations, Shared } from "./reservation.ts";
+import type { Raise, ReservationFacts, Reservations, Shared } from "./reservation.ts";
 import type { Tree } from "../tree/tree-variable.ts";
 import type { DebtLeft } from "./unsettled.ts";
 
@@ -62,8 +62,8 @@ export class SharedLimits {
 		await this.#reservation?.release();
 	}
 
-	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
-		await (await this.#opened()).raise(id, by, meters);
+	async raise(more: Raise, meters: Meters): Promise<void> {
+		await (await this.#opened()).raise(more, meters);
 	}
 
 	/** A person's prompt begins a tree; a member's prompt does not. */
