@@ -1,7 +1,7 @@
 /** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { kindOf, type Max, METER_IDS, type MeterId } from "../../core/meters.ts";
+import { kindOf, type Max, METER_IDS, type MeterId, scopeOf } from "../../core/meters.ts";
 import type { Balances, Effect, Event } from "../../core/protocol.ts";
 import { asOf, isPeriodAccount } from "../../ledger/account-key.ts";
 import type { FleetHolds } from "../../ledger/combined.ts";
@@ -139,7 +139,7 @@ export class Reservations {
 
 	/** A person's prompt begins a tree, without what was granted to the last one; a member's prompt does not. */
 	beginTree(): void {
-		this.#grants = this.#grants.filter(({ meter }) => kindOf(meter).scope !== "tree");
+		this.#grants = this.#grants.filter(({ meter }) => scopeOf(meter).refilledBy === "nothing");
 		this.#membership.beginTree();
 	}
 
