@@ -158,7 +158,7 @@ export function answer(state: State, phase: Asking, given: Answer, chosen?: numb
 	if (gate === "call") return [next, []];
 	if (next.phase.name !== "running") return [next, entering(next.phase)];
 	if (!isShared(meter)) return boundary(next);
-	return [next, [{ type: "raise", meter, by }]];
+	return [next, [{ type: "raise", meter, by, isAnswer: true }]];
 }
 
 /** The run goes on after a yes. */

@@ -75,8 +75,8 @@ export type Effect =
 	| { readonly type: "reserve" }
 	/** The turn for which the ledger holds room does not begin. */
 	| { readonly type: "release" }
-	/** Grant so much more of a shared limit. */
-	| { readonly type: "raise"; readonly meter: MeterId; readonly by: number }
+	/** Grant so much more of a shared limit. `isAnswer`: of the one that was asked about, though another period may have begun since. */
+	| { readonly type: "raise"; readonly meter: MeterId; readonly by: number; readonly isAnswer?: true }
 	/** The open question needs no answer any more. */
 	| { readonly type: "close_question" }
 	/** Tell the model to wrap up, with its next request: little is left of this meter, or the person wants it. */

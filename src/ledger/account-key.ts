@@ -1,5 +1,5 @@
 /** Finds the key of an account, and which period is meant. */
-import { dateIn, endOfPeriod, isZone } from "./calendar.ts";
+import { dateIn, endOfPeriod, isDate, isZone } from "./calendar.ts";
 import { isPeriod, type Period } from "../core/scopes.ts";
 import type { Account, PeriodAccount } from "./port.ts";
 
@@ -16,6 +16,9 @@ export interface Begun {
 	/** The keys of all accounts of a kind of period. */
 	begun(period: Period): readonly string[];
 }
+
+/** How long a period is that begins in another zone than the last one, at the least, in milliseconds. */
+const SHORTEST = 12 * 60 * 60 * 1000;
 
 const NOTHING: Begun = { begun: () => [] };
 
@@ -61,21 +64,33 @@ function heldPeriod(period: Period, held: readonly string[]): Dated | undefined 
 }
 
 /**
- * No period begins before the last one has ended, whatever zone it began in: else there would be a midnight to choose
- * from in every hour. Where several run, because version 2.0 knew each zone's day only, it is the one of the own zone, or
- * the one that ends first.
+ * Where several run, because version 2.0 knew each zone's day only, it is the one of the own zone, or the one that ends
+ * first. None runs before anything has begun.
  */
 function running({ scope, zone, keepsZone }: PeriodAccount, moment: number, rows: Begun): Dated | undefined {
 	const known = rows.begun(scope).flatMap((key) => datedIn(scope, key));
-	const ending = (a: Dated, b: Dated): number =>
-		endOfPeriod(scope, a.zone, a.date) - endOfPeriod(scope, b.zone, b.date);
-	const running = known.filter((each) => dateIn(scope, each.zone, moment) === each.date);
-	if (running.length > 0) return running.find((each) => each.zone === zone) ?? running.toSorted(ending)[0];
-	const last = keepsZone ? known.toSorted(ending).at(-1) : undefined;
-	return last && { zone: last.zone, date: dateIn(scope, last.zone, moment) };
+	const endOf = (each: Dated): number => endOfPeriod(scope, each.zone, each.date);
+	const byEnd = (some: readonly Dated[]): Dated[] => some.toSorted((a, b) => endOf(a) - endOf(b));
+	const onTime = known.filter((each) => dateIn(scope, each.zone, moment) === each.date);
+	if (onTime.length > 0) return onTime.find((each) => each.zone === zone) ?? byEnd(onTime)[0];
+	const last = byEnd(known.filter((each) => isDate(scope, each.date) && endOf(each) <= moment)).at(-1);
+	if (last === undefined) return undefined;
+	const next = (zone: string): Dated => ({ zone, date: dateAfter(scope, last, zone, moment) });
+	const early = known.filter((each) => next(each.zone).date === each.date);
+	return byEnd(early)[0] ?? next(keepsZone ? last.zone : zone);
 }
 
-/** None if the key is of another kind, or of a zone that this runtime does not know. */
+/**
+ * The date in a zone that follows the last period. It begins when that one has ended, whatever zone that was in, and it
+ * has not been a date yet: else there would be a midnight to choose from in every hour. A date of which little is left
+ * by then is passed over for the next one, which begins early.
+ */
+function dateAfter(period: Period, last: Dated, zone: string, moment: number): string {
+	const soonest = endOfPeriod(period, last.zone, last.date) + SHORTEST;
+	return dateIn(period, zone, Math.max(moment, soonest, endOfPeriod(period, zone, last.date)));
+}
+
+/** None if the key is of another kind, or of a zone that this runtime does not know. The date may be any text. */
 function datedIn(period: Period, key: string): readonly Dated[] {
 	const [kind, zone = "", date = ""] = key.split(" ");
 	return kind === period && isZone(zone) ? [{ zone, date }] : [];

@@ -110,7 +110,11 @@ export class Books implements Ledger {
 		checkTtl(ttl, this.#longest);
 		if (ids.length === 0) return;
 		await this.#store.transact("write", (rows, now) => {
-			for (const id of ids) rows.prolong(id, now + ttl);
+			for (const id of ids) {
+				rows.prolong(id, now + ttl);
+				// An agent may be silent for hours.
+				for (const key of rows.heldIn(id)) rows.touch(key, now);
+			}
 		});
 	}
 

@@ -54,7 +54,7 @@ const ends = new Map<string, number>();
 
 /** The first moment of a day; `day` is its midnight in UTC. */
 function findEnd(zone: string, day: number): number {
-	const text = new Date(day).toISOString().slice(0, "2026-11-18".length);
+	const text = dayOf(day);
 	// No zone is a day from UTC, and offsets are whole minutes. Searched, because midnight is skipped or comes twice where
 	// clocks change at midnight.
 	let [before, after] = [day - DAY, day + DAY];
@@ -77,7 +77,7 @@ export function isZone(text: string): boolean {
 
 /** True for text that `dateIn` could have given for the period. */
 export function isDate(period: Period, text: string): boolean {
-	return DATES[period].pattern.test(text) && dateIn(period, "UTC", firstDayAfter(period, text) - DAY) === text;
+	return DATES[period].pattern.test(text) && DATES[period].dateOf(dayOf(firstDayAfter(period, text) - DAY)) === text;
 }
 
 /** `YYYY-MM-DD`: how a date of the period is written. */
@@ -87,6 +87,10 @@ export function dateForm(period: Period): string {
 
 function firstDayAfter(period: Period, date: string): number {
 	return DATES[period].dayAfter(...date.split(/-[A-Z]?/).map(Number));
+}
+
+function dayOf(utc: number): string {
+	return new Date(utc).toISOString().slice(0, "2026-11-18".length);
 }
 
 function weekOf(day: string): string {

@@ -25,7 +25,7 @@ export type Account =
 
 /**
  * A calendar day, ISO week or month. Without a date it is the one in which the id was reserved, otherwise the one that
- * runs, whatever zone it began in; if none runs, one begins.
+ * runs, whatever zone it began in; if none runs, one begins, of a later date than the last one.
  */
 export interface PeriodAccount {
 	readonly scope: Period;

@@ -293,7 +293,7 @@ export class Driver<C> {
 			case "release":
 				return await this.#shared.release();
 			case "raise":
-				return await this.#shared.raise(effect.meter, effect.by, this.#state.meters);
+				return await this.#shared.raise(effect, this.#state.meters);
 			case "close_question":
 				return this.#question?.close();
 			case "advise":

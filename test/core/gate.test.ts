@@ -187,7 +187,7 @@ describe("the question", () => {
 		shared.turns(1);
 		shared.request();
 		const [, effects] = transition(shared.state, { type: "answered", answer: "yes", grant: 4 });
-		assert.deepEqual(effects, [{ type: "raise", meter: "dayTurns", by: 4 }]);
+		assert.deepEqual(effects, [{ type: "raise", meter: "dayTurns", by: 4, isAnswer: true }]);
 	});
 
 	test("about repeats grants what it always does, whatever the person says", () => {

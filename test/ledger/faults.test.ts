@@ -279,7 +279,7 @@ suite("how long an account has not been used", () => {
 		assert.deepEqual(readdirSync(box.agentDir), []);
 	});
 
-	test("is nothing of an account that is not there, and else the time since it was last joined, charged or raised", async (t) => {
+	test("is nothing of an account that is not there, and else the time since it was last joined, charged, raised or held", async (t) => {
 		const box = sandbox(t);
 		const clock = { now: NOON };
 		const ledger = await box.open({ now: () => clock.now });
@@ -290,6 +290,7 @@ suite("how long an account has not been used", () => {
 			() => ledger.settle("a", [account], { turns: 1 }),
 			() => ledger.reserve("b", [account], { turns: 1 }, MINUTE),
 			() => ledger.raise("c", account, { turns: 1 }),
+			() => ledger.renew(["b"], MINUTE),
 		]) {
 			await use();
 			clock.now += 5 * MINUTE;
@@ -454,6 +455,18 @@ test("nobody else can read a ledger, and one that others could read is closed to
 		modes.map((mode) => (mode & 0o777).toString(8)),
 		["700", "600", "600", "600"],
 	);
+});
+
+test("an account that no pi-turn-limit has named is no period", async (t) => {
+	const box = sandbox(t);
+	const clock = { now: NOON };
+	const ledger = await box.open({ now: () => clock.now });
+	await ledger.join(month());
+	for (const key of ["month UTC garbage", "month UTC 2026-99", "month Mars/Olympus 2026-01", "month"])
+		run(box.file, `INSERT INTO accounts (key, touched) VALUES ('${key}', 0)`);
+	clock.now += 31 * DAY;
+	const { account } = await ledger.join({ ...month(), keepsZone: true });
+	assert.deepEqual(account, { ...month(), keepsZone: true, date: "2026-03" });
 });
 
 suite("what is old", () => {

@@ -9,6 +9,8 @@ import { DAY, type Make, MINUTE, type Where } from "./world.ts";
 const SCOPES = ["fleet", "month", "week", "day", "tree"];
 const ZONES = ["UTC", "Asia/Tokyo"];
 
+const HOUR = 60 * MINUTE;
+
 /** The longest lease. */
 const LONGEST = 10 * MINUTE;
 
@@ -57,18 +59,29 @@ class Paper {
 		if (this.begun.has(own)) return own;
 		const running = current.find((key) => this.begun.has(key));
 		if (running) return running;
-		// Of two periods that began on one date Tokyo's ends first; its own is the last only with a later date.
+		// Of two periods that began on one date Tokyo's ends first.
 		const last = [...this.begun]
-			.filter((key) => key.startsWith(`${scope}/`))
+			.filter((key) => key.startsWith(`${scope}/`) && this.date(scope, dated(key).zone) > dated(key).date)
 			.toSorted(byEnd)
 			.at(-1);
-		const there = keepsZone && last ? last.split("/").slice(1, -1).join("/") : zone;
-		return `${scope}/${there}/${this.date(scope, there)}`;
+		if (!last) return own;
+		const next = (zone: string): string => `${scope}/${zone}/${this.#dateAfter(scope, dated(last), zone)}`;
+		const early = ZONES.map(next).filter((key) => this.begun.has(key));
+		return early.toSorted(byEnd)[0] ?? next(keepsZone ? dated(last).zone : zone);
+	}
+
+	/** Hour by hour: the first date that the last one has not been, half a day after its end. */
+	#dateAfter(scope: string, last: { readonly zone: string; readonly date: string }, zone: string): string {
+		const ended = (moment: number): boolean => this.date(scope, last.zone, moment) > last.date;
+		let moment = this.now;
+		while (!ended(moment - DAY / 2)) moment += HOUR;
+		while (this.date(scope, zone, moment) <= last.date) moment += HOUR;
+		return this.date(scope, zone, moment);
 	}
 
 	/** Neither zone ever changes its clocks. */
-	date(scope: string, zone: string): string {
-		const day = new Date(this.now + (zone === "Asia/Tokyo" ? 9 : 0) * 60 * MINUTE).toISOString();
+	date(scope: string, zone: string, moment = this.now): string {
+		const day = new Date(moment + (zone === "Asia/Tokyo" ? 9 : 0) * 60 * MINUTE).toISOString();
 		if (scope !== "week") return day.slice(0, scope === "day" ? 10 : 7);
 		const date = new Date(day.slice(0, 10));
 		date.setUTCDate(date.getUTCDate() + 4 - (date.getUTCDay() || 7));

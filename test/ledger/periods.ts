@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { PERIODS } from "../../src/core/scopes.ts";
+import { dateIn, endOfPeriod } from "../../src/ledger/calendar.ts";
 import type { Ledger, PeriodAccount, Reading } from "../../src/ledger/port.ts";
 import { balance, DAY, day, type Make, MINUTE, month, NOON, tree, week, type World } from "./world.ts";
 
@@ -117,6 +118,31 @@ export function periods(name: string, make: Make): void {
 			});
 		}
 
+		it("roots that always choose the zone whose day ends next have two days in 24 hours", async ({ ledger, clock }) => {
+			const zones = Intl.supportedValuesOf("timeZone");
+			const ends = (zone: string): number => endOfPeriod("day", zone, dateIn("day", zone, clock.now));
+			const begun = new Set<string>();
+			for (const end = clock.now + DAY; clock.now < end; clock.now += 15 * MINUTE) {
+				const zone = zones.toSorted((a, b) => ends(a) - ends(b))[0]!;
+				begun.add(named(await ledger.join(day({}, zone))));
+			}
+			assert.equal(begun.size, 2);
+		});
+
+		it("a month has one November, whatever zones its roots are in", async ({ ledger, clock }) => {
+			const months: string[] = [];
+			for (const [zone, hour] of [
+				["Asia/Tokyo", 14],
+				["UTC", 15],
+				["America/New_York", 16],
+				["Asia/Tokyo", 24],
+			] as const) {
+				clock.now = Date.UTC(2026, 10, 30, hour, 10);
+				months.push(named(await ledger.join(month({}, zone))));
+			}
+			assert.deepEqual(months, ["Asia/Tokyo 2026-11", "UTC 2026-12", "UTC 2026-12", "UTC 2026-12"]);
+		});
+
 		it("a laptop that changes its zone begins no day before the last has ended", async ({ ledger, clock }) => {
 			const days: string[] = [];
 			clock.now = Date.UTC(2026, 10, 18, 20);
@@ -133,10 +159,12 @@ export function periods(name: string, make: Make): void {
 			assert.deepEqual(days, [
 				"Europe/Berlin 2026-11-18",
 				"Europe/Berlin 2026-11-18",
-				"America/New_York 2026-11-18",
-				"America/New_York 2026-11-18",
-				"Asia/Tokyo 2026-11-19",
+				"America/New_York 2026-11-19",
+				"America/New_York 2026-11-19",
+				"America/New_York 2026-11-19",
 			]);
+			clock.now = Date.UTC(2026, 10, 20, 6);
+			assert.equal(named(await ledger.join(day({}, "Asia/Tokyo"))), "Asia/Tokyo 2026-11-21", "it begins early");
 		});
 
 		it("a member begins a period in the zone of the last one, a root in its own", async ({ ledger, other, clock }) => {

@@ -118,6 +118,14 @@ test("nothing counts and no alarm rings once the run is over", (t) => {
 	assert.deepEqual([rang, it.lap()], [1, 0]);
 });
 
+test("an alarm in more than 24.8 days, of which Node would make one millisecond, does not ring at once", (t) => {
+	const { clock: it } = clock(t);
+	const set = t.mock.method(globalThis, "setTimeout");
+	it.setAlarm(30 * 24 * 60 * 60 * 1000, () => assert.fail("It rang."));
+	assert.equal(set.mock.calls[0]?.arguments[1], 2 ** 31 - 1);
+	it.cancelAlarm();
+});
+
 test("without another clock it is the process's, and no timer is left when the run is over", (t) => {
 	t.mock.method(performance, "now", () => 7 + 1000 * looks++);
 	let looks = 0;

@@ -158,6 +158,20 @@ describe("a grant for the day", () => {
 		assert.equal(pi.model.requests.length, 3 + 3 + 2);
 	});
 
+	test("while yesterday's question is open is for today", async (t) => {
+		const set = clock(t, NIGHT);
+		const pi: Inside = await sharing(t, {
+			limits: { day: { maxTurns: 3 } },
+			person: async (_asked, n) => {
+				set("2031-05-05T00:00:10");
+				if (n === 1) assert.deepEqual(await say(pi, "day +2"), ["2 turns more: 5 today."]);
+				return false;
+			},
+		});
+		await pi.run("go");
+		assert.equal(pi.model.requests.length, 3 + 5);
+	});
+
 	test("is not the tree's", async (t) => {
 		const pi = await sharing(t, { limits: { day: { maxTurns: 9 }, tree: { maxTurns: 3 } }, person: () => false });
 		await say(pi, "day +5");

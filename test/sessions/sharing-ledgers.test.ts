@@ -11,7 +11,7 @@ import { memory } from "../../src/ledger/memory/ledger.ts";
 import { DebtFiles } from "../../src/ledger/debt-files.ts";
 import { LedgerError } from "../../src/ledger/faults.ts";
 import type { Account, FleetAccount, Ledger } from "../../src/ledger/port.ts";
-import { CombinedLedger } from "../../src/ledger/combined.ts";
+import { CombinedLedger, type FleetHolds } from "../../src/ledger/combined.ts";
 import { Reservations } from "../../src/loop/sharing/reservation.ts";
 import { fleetAccounts } from "../../src/loop/sharing/fleet-accounts.ts";
 import type { Budget } from "../../src/settings/budget.ts";
@@ -141,7 +141,7 @@ describe("a grant that the ledger did not take", () => {
 		const { raises, shares } = granting(books);
 		assert.equal((await shares.reserve(DAY, [])).type, "filled");
 		raises.failing = 1;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		await shares.release();
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
@@ -153,7 +153,7 @@ describe("a grant that the ledger did not take", () => {
 		await spendAll(books);
 		const { raises, shares } = granting(books);
 		raises.failing = 2;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		assert.deepEqual(await shares.reserve(DAY, []), { type: "unreachable", message: disk.message });
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		assert.equal(await capIn(books, today), 5);
@@ -163,8 +163,8 @@ describe("a grant that the ledger did not take", () => {
 		const books = memory()();
 		const { raises, shares } = granting(books, true);
 		raises.failing = 2;
-		await shares.raise("dayTurns", 2, DAY);
-		await shares.raise("dayTurns", 1, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
+		await shares.raise({ meter: "dayTurns", by: 1 }, DAY);
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		assert.equal(await capIn(books, today), 6);
 	});
@@ -172,7 +172,7 @@ describe("a grant that the ledger did not take", () => {
 	test("is made, too, when the person looks at the budget", async () => {
 		const { raises, shares } = granting(memory()());
 		raises.failing = 1;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		assert.deepEqual((await shares.read(DAY, true)).balances.dayTurns, { used: 0, cap: 5 });
 	});
 
@@ -182,7 +182,7 @@ describe("a grant that the ledger did not take", () => {
 		const books = memory()();
 		const { raises, shares } = granting(books);
 		raises.failing = 1;
-		await shares.raise("dayTurns", 2, DAY);
+		await shares.raise({ meter: "dayTurns", by: 2 }, DAY);
 		t.mock.timers.setTime(midnight + 1000);
 		assert.equal((await shares.reserve(DAY, [])).type, "held");
 		const capOf = (date: string): Promise<unknown> => capIn(books, { ...today, date });
@@ -194,7 +194,7 @@ describe("a grant that the ledger did not take", () => {
 		const { raises, shares } = granting(books);
 		await shares.reserve(TREE, []);
 		raises.failing = 1;
-		await shares.raise("treeTurns", 2, TREE);
+		await shares.raise({ meter: "treeTurns", by: 2 }, TREE);
 		await shares.release();
 		const wider = limited({ treeTurns: 9 });
 		const held = await shares.reserve(wider, []);
@@ -206,7 +206,7 @@ describe("a grant that the ledger did not take", () => {
 		const { raises, shares } = granting(books);
 		await shares.reserve(TREE, []);
 		raises.failing = 1;
-		await shares.raise("treeTurns", 2, TREE);
+		await shares.raise({ meter: "treeTurns", by: 2 }, TREE);
 		await shares.endRun();
 		shares.beginTree();
 		const held = await shares.reserve(TREE, []);
@@ -227,7 +227,7 @@ describe("a grant that the ledger did not take", () => {
 		const books = memory()();
 		const { shares } = granting(books);
 		const promised = { ...TREE, treeTurns: { ...TREE.treeTurns, extra: 2 } };
-		await shares.raise("treeTurns", 2, promised);
+		await shares.raise({ meter: "treeTurns", by: 2 }, promised);
 		const held = await shares.reserve(promised, []);
 		assert.deepEqual(held.type === "held" && held.balances.treeTurns, { used: 0, cap: 5 });
 	});
@@ -399,6 +399,83 @@ describe("a fleet's budget", () => {
 		assert.deepEqual(readdirSync(`${at}.debts`), []);
 		assert.equal((await books.read([today]))[0]?.meters["turns"]?.used, 1);
 		await shares.endRun();
+	});
+
+	/** Agents with a limited day whose fleet's ledger goes away before they have paid, on two ledgers in memory. */
+	function twoLedgers(t: TestContext) {
+		const folder = mkdtempSync(join(tmpdir(), "debts-"));
+		t.after(() => rmSync(folder, { recursive: true }));
+		const gone = (): never => {
+			throw new LedgerError("unreachable", "It is gone.");
+		};
+		const [home, fleets] = [memory()(), memory()()];
+		const faults = { home: (): void => {}, settle: (): void => {}, settled: (): void => {} };
+		const homeLedger: Ledger = {
+			...{ join: home.join.bind(home), settle: home.settle.bind(home), renew: home.renew.bind(home) },
+			...{ raise: home.raise.bind(home), read: home.read.bind(home), close: () => {} },
+			async reserve(...args) {
+				if ("turns" in args[2]) faults.home();
+				return await home.reserve(...args);
+			},
+		};
+		const fleetLedger: Ledger = {
+			...{ join: fleets.join.bind(fleets), reserve: fleets.reserve.bind(fleets), renew: fleets.renew.bind(fleets) },
+			...{ raise: fleets.raise.bind(fleets), read: fleets.read.bind(fleets), close: () => {} },
+			async settle(...args) {
+				faults.settle();
+				const readings = await fleets.settle(...args);
+				faults.settled();
+				return readings;
+			},
+		};
+		const agent = (): Reservations => {
+			const holds: FleetHolds = new Map();
+			const open = () => {
+				const [home, fleet] = [() => Promise.resolve(homeLedger), () => Promise.resolve(fleetLedger)];
+				return Promise.resolve(new CombinedLedger(home, fleet, holds));
+			};
+			const of = { ...budget({ turns: 9 }), at: () => "postgres://ada@there/team" };
+			return new Reservations(join(folder, "ledger"), open, undefined, of, false, holds);
+		};
+		const counted = async () => (await fleets.read([team({})]))[0]?.meters;
+		return { agent, counted, faults, gone, home };
+	}
+
+	test("counts what was spent after the machine's ledger had failed and the fleet's went away", async (t) => {
+		const { agent, counted, faults, gone } = twoLedgers(t);
+		const first = agent();
+		faults.home = gone;
+		assert.equal((await first.reserve(DAY, [])).type, "unreachable");
+		// The person goes on without it.
+		await first.beginTurn(DAY);
+		// The hold is released, and the answer is lost.
+		faults.settled = gone;
+		await first.settleTurn({ cost: 9 }, DAY);
+		await first.endRun();
+		Object.assign(faults, { home: () => {}, settled: () => {} });
+		await agent().read(DAY, true);
+		assert.deepEqual(await counted(), {
+			turns: { used: 1, held: 0, cap: 9 },
+			cost: { used: 9, held: 0, cap: "unlimited" },
+		});
+	});
+
+	test("counts a turn once that had waited for the machine's ledger and is paid by another agent", async (t) => {
+		const { agent, counted, faults, gone, home } = twoLedgers(t);
+		const first = agent();
+		await home.reserve("another", [today], { turns: 3 }, 60_000);
+		let tries = 0;
+		faults.home = () => {
+			if (++tries === 2) void home.settle("another", [today], {});
+		};
+		assert.equal((await first.reserve(DAY, [])).type, "held");
+		await first.beginTurn(DAY);
+		faults.settle = gone;
+		await first.settleTurn({}, DAY);
+		await first.endRun();
+		faults.settle = () => {};
+		await agent().read(DAY, true);
+		assert.deepEqual((await counted())?.["turns"], { used: 1, held: 0, cap: 9 });
 	});
 
 	test("is not made again after an operator has deleted it", async () => {

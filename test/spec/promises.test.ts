@@ -420,9 +420,10 @@ promise("TheLedgerHearsOfGrants: every yes about a shared limit and every raise 
 	for (const moment of moments) {
 		const { before, input, effects, after } = moment;
 		const raises: Effect[] = [];
-		const raise = (meter: MeterId, by: number): unknown => raises.push({ type: "raise", meter, by });
+		const raise = (meter: MeterId, by: number, more = {}): unknown =>
+			raises.push({ type: "raise", meter, by, ...more });
 		for (const id of SHARED) {
-			if (continues(moment, id)) raise(id, bought(moment, id));
+			if (continues(moment, id)) raise(id, bought(moment, id), { isAnswer: true });
 			if (input.type === "limit_set" && input.meter === id) promised[id] = 0;
 			if (input.type !== "limit_raised" || input.meter !== id || !isLimited(before, id) || isFixed(before, id))
 				continue;

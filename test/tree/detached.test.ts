@@ -46,10 +46,16 @@ function family(t: TestContext, limit: number, model: (request: Request) => Repl
 	return host(t, { model, settings: { packages: [root] }, env, fresh: true });
 }
 
-/** What `look` finds in the working directory, as soon as there is something. */
-function changed<T>(t: TestContext, { cwd }: Host, what: string, look: () => T | undefined | false): Promise<T> {
+/** What `look` finds in a folder, by default the working directory, as soon as there is something. */
+function changed<T>(
+	t: TestContext,
+	{ cwd }: Host,
+	what: string,
+	look: () => T | undefined | false,
+	folder = cwd,
+): Promise<T> {
 	const changes = new Watch(() => "");
-	const watcher = watch(cwd, () => changes.changed());
+	const watcher = watch(folder, () => changes.changed());
 	defer(t, () => watcher.close());
 	return changes.until(what, look);
 }
@@ -97,6 +103,32 @@ for (const end of ["ended", "been killed"] as const) {
 		assert.equal(family6.model.turns.length, 6);
 	});
 }
+
+/** An extension by which a hold is renewed at once, and not every 20 seconds. */
+function hasty(): void {
+	const { setInterval } = globalThis;
+	globalThis.setInterval = ((then: () => void, ms: number) =>
+		setInterval(then, ms === 20_000 ? 50 : ms)) as typeof setInterval;
+}
+
+test("an agent that begins after the root was killed in a command of more than an hour is in its tree", async (t) => {
+	const works = calls(bash('printf %s "$PI_TURN_LIMIT_ROOT" > variable; touch works; tail --pid=$PPID -f /dev/null'));
+	const env = { PI_TURN_LIMIT_GRACE: "0", PI_TURN_LIMIT_TREE_TURNS: "3" };
+	const pi = await host(t, { model: (_request, n) => (n === 1 ? works : mark()), before: [hasty], env, fresh: true });
+	const parent = pi.start("-p", "go");
+	await changed(t, pi, "command", () => existsSync(join(pi.cwd, "works")));
+	const ledger = join(pi.agentDir, "turn-limit-ledger");
+	const { run, close } = connect(join(ledger, "ledger.sqlite"));
+	defer(t, close);
+	run("UPDATE accounts SET touched = touched - ?", 61 * 60 * 1000);
+	const isUsed = (): boolean => run("SELECT 1 FROM accounts WHERE touched > ?", Date.now() - 60 * 60 * 1000).length > 0;
+	await changed(t, pi, "renewal", isUsed, ledger);
+	parent.child.kill("SIGKILL");
+	await parent.ended();
+	Object.assign(pi.env, { PI_TURN_LIMIT_ROOT: readFileSync(join(pi.cwd, "variable"), "utf8") });
+	assert.equal((await pi.print("go on")).code, 53);
+	assert.equal(pi.model.requests.length, 3);
+});
 
 describe("a pi with the variable of a root that has ended, and whose tree is spent", () => {
 	/** The variable as the root's tools saw it, in a sandbox whose next pi has it. */

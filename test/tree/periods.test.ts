@@ -3,7 +3,19 @@ import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bash, type Call, childCli, endless, held, host, mark, node, type Reply, text } from "../harness/index.ts";
+import {
+	bash,
+	type Call,
+	childCli,
+	endless,
+	held,
+	type Host,
+	host,
+	mark,
+	node,
+	type Reply,
+	text,
+} from "../harness/index.ts";
 import { family, tireless } from "../company/subagents-family.ts";
 
 const NO_GRACE = { PI_TURN_LIMIT_GRACE: "0" };
@@ -29,20 +41,40 @@ function clock(): void {
 	Date.now = () => now() + Number(readFileSync(process.env["TEST_CLOCK"] ?? "", "utf8"));
 }
 
+/** Sets that clock; `pi.env` names its file. */
+function set(pi: Host, to: string): void {
+	const file = (pi.env["TEST_CLOCK"] ??= join(pi.cwd, "clock"));
+	// Renamed into place, because a process may read it at any moment.
+	writeFileSync(`${file}.new`, String(Date.parse(to) - Date.now()));
+	renameSync(`${file}.new`, file);
+}
+
+test("roots that are each in another time zone, shortly before its midnight, have two days in all", async (t) => {
+	const env = { ...NO_GRACE, PI_TURN_LIMIT_DAY_TURNS: "2" };
+	const pi = await host(t, { model: endless(), before: [clock], env, fresh: true });
+	const requests: number[] = [];
+	for (const [TZ, at] of [
+		["Pacific/Kiritimati", "09:50"],
+		["Pacific/Midway", "10:05"],
+		["Pacific/Fiji", "11:05"],
+		["Asia/Tokyo", "14:05"],
+	] as const) {
+		set(pi, `2026-11-20T${at}:00Z`);
+		Object.assign(pi.env, { TZ });
+		await pi.print("go");
+		requests.push(pi.model.requests.length);
+	}
+	assert.deepEqual(requests, [2, 4, 4, 4]);
+});
+
 test("two pi that cross the end of a month at once make 5 requests before it and 5 after it", async (t) => {
-	const set = (to: string): void => {
-		const file = pi.env["TEST_CLOCK"] ?? "";
-		// Renamed into place, because a process may read it at any moment.
-		writeFileSync(`${file}.new`, String(Date.parse(to) - Date.now()));
-		renameSync(`${file}.new`, file);
-	};
 	const model = (_request: unknown, n: number): Reply => {
-		if (n === 6) set("2026-12-01T00:00:10Z");
+		if (n === 6) set(pi, "2026-12-01T00:00:10Z");
 		return mark();
 	};
 	const pi = await host(t, { model, before: [clock], fresh: true });
-	Object.assign(pi.env, NO_GRACE, { TZ: "UTC", TEST_CLOCK: join(pi.cwd, "clock") });
-	set("2026-11-30T23:59:30Z");
+	Object.assign(pi.env, NO_GRACE, { TZ: "UTC" });
+	set(pi, "2026-11-30T23:59:30Z");
 	// Makes the ledger: by this clock its file is days old, so another pi would take it for damaged while it is being made.
 	Object.assign(pi.env, { PI_TURN_LIMIT_TREE_TURNS: "1" });
 	await pi.print("none");

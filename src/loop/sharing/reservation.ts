@@ -1,9 +1,10 @@
 /** One session's part in what agents share: its accounts in the ledger, and the room that it holds there. */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { kindOf, type Max, METER_IDS, type MeterId } from "../../core/meters.ts";
-import type { Balances, Event } from "../../core/protocol.ts";
+import { kindOf, type Max, METER_IDS, type MeterId, scopeOf } from "../../core/meters.ts";
+import type { Balances, Effect, Event } from "../../core/protocol.ts";
 import { asOf, isPeriodAccount } from "../../ledger/account-key.ts";
+import type { FleetHolds } from "../../ledger/combined.ts";
 import { faultOf } from "../../ledger/faults.ts";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
 import { DebtFiles } from "../../ledger/debt-files.ts";
@@ -30,6 +31,9 @@ export interface Shared {
 	readonly ends: readonly PeriodEnd[];
 }
 
+/** What the breaker wants to be granted. */
+export type Raise = Omit<Extract<Effect, { type: "raise" }>, "type">;
+
 /** More of a shared limit, from the person; the ledger takes it once per id. */
 interface Grant {
 	readonly id: string;
@@ -37,7 +41,7 @@ interface Grant {
 	readonly by: number;
 	/** The limits when it was made: a limit that is set later includes it. */
 	readonly meters: Meters;
-	/** The account that was full then, and the time. */
+	/** The account that was asked about, if it answers a question, and the time. */
 	readonly full: Account | undefined;
 	readonly at: number;
 }
@@ -71,18 +75,18 @@ export class Reservations {
 	#calls = 0;
 	#renewing: NodeJS.Timeout | undefined;
 
-	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `fleetId`: of a hold, in the fleet's ledger. */
+	/** `at`: the directory of the ledger. `tree`: the name of the root's, in a member. `fleetHolds`: as the ledger notes them. */
 	constructor(
 		at: string,
 		open: () => Promise<Ledger>,
 		tree: string | undefined,
 		budget?: Budget,
 		isMember = tree !== undefined,
-		fleetId = (id: string): string => id,
+		fleetHolds: FleetHolds = new Map(),
 	) {
 		this.at = at;
 		const server = (): string | undefined => budget && serverIn(budget.at());
-		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), fleetId);
+		this.#unsettled = new Unsettled(open, new DebtFiles(`${at}.debts`, server), fleetHolds);
 		this.#membership = new Membership(tree, budget, isMember);
 	}
 
@@ -135,7 +139,7 @@ export class Reservations {
 
 	/** A person's prompt begins a tree, without what was granted to the last one; a member's prompt does not. */
 	beginTree(): void {
-		this.#grants = this.#grants.filter(({ meter }) => kindOf(meter).scope !== "tree");
+		this.#grants = this.#grants.filter(({ meter }) => scopeOf(meter).refilledBy === "nothing");
 		this.#membership.beginTree();
 	}
 
@@ -280,11 +284,12 @@ export class Reservations {
 	}
 
 	/** The person grants more. If the ledger does not take it, the next gate repeats it or is closed. */
-	async raise(meter: MeterId, by: number, meters: Meters): Promise<void> {
+	async raise({ meter, by, isAnswer }: Raise, meters: Meters): Promise<void> {
 		const account = this.#accountOf(meter, meters);
 		// A tree that has not begun gets it when it begins.
 		if (account === undefined || !this.#membership.isKnown(account)) return;
-		const grant = { id: randomUUID(), meter, by, meters, full: this.#full, at: Date.now() };
+		const full = isAnswer && this.#full;
+		const grant = { id: randomUUID(), meter, by, meters, full, at: Date.now() };
 		this.#grants = [...this.#grants, grant];
 		try {
 			await this.#makeGrants(await this.#unsettled.ready([account]));

@@ -9,7 +9,7 @@ import type { Budget } from "../../settings/budget.ts";
 import type { Values } from "../../settings/places.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import type { Meters } from "./meter-accounts.ts";
-import type { ReservationFacts, Reservations, Shared } from "./reservation.ts";
+import type { Raise, ReservationFacts, Reservations, Shared } from "./reservation.ts";
 import type { Tree } from "../tree/tree-variable.ts";
 import type { DebtLeft } from "./unsettled.ts";
 
@@ -50,8 +50,7 @@ export class SharedLimits {
 			return await openSqlite({ directory: at, within: dirname(at) });
 		};
 		const open = budget === undefined ? openHome : await withFleet(openHome, budget, this.#fleetHolds);
-		const fleetId = (id: string): string => this.#fleetHolds.get(id)?.id ?? id;
-		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, fleetId));
+		return (this.#reservation ??= new Reservations(at, open, tree, budget, isMember, this.#fleetHolds));
 	}
 
 	/** Holds room for the next turn; returns the result. */
@@ -63,8 +62,8 @@ export class SharedLimits {
 		await this.#reservation?.release();
 	}
 
-	async raise(id: MeterId, by: number, meters: Meters): Promise<void> {
-		await (await this.#opened()).raise(id, by, meters);
+	async raise(more: Raise, meters: Meters): Promise<void> {
+		await (await this.#opened()).raise(more, meters);
 	}
 
 	/** A person's prompt begins a tree; a member's prompt does not. */

@@ -1,5 +1,7 @@
 /** Pays the ledger what a session has spent, later if it cannot be used now. */
+import { randomUUID } from "node:crypto";
 import { asOf } from "../../ledger/account-key.ts";
+import type { FleetHolds } from "../../ledger/combined.ts";
 import type { Debt, DebtFiles } from "../../ledger/debt-files.ts";
 import { type Fault, FAULTS, LedgerError } from "../../ledger/faults.ts";
 import type { Account, Amounts, Ledger, Reading } from "../../ledger/port.ts";
@@ -28,7 +30,7 @@ export interface UnsettledFacts {
 export class Unsettled {
 	readonly #open: () => Promise<Ledger>;
 	readonly #files: DebtFiles;
-	readonly #fleetId: (id: string) => string;
+	readonly #fleetHolds: FleetHolds;
 	#ledger: Promise<Ledger> | undefined;
 	/** The last try failed. Only a gate, and the end of a run that owes something, try such a ledger again. */
 	#isLost = false;
@@ -41,11 +43,10 @@ export class Unsettled {
 	/** Not yet known to the ledger. */
 	#owed: readonly Debt[] = [];
 
-	/** `fleetId`: the id by which the fleet's ledger knows a hold. */
-	constructor(open: () => Promise<Ledger>, files: DebtFiles, fleetId: (id: string) => string) {
+	constructor(open: () => Promise<Ledger>, files: DebtFiles, fleetHolds: FleetHolds) {
 		this.#open = open;
 		this.#files = files;
-		this.#fleetId = fleetId;
+		this.#fleetHolds = fleetHolds;
 	}
 
 	get facts(): UnsettledFacts {
@@ -86,13 +87,19 @@ export class Unsettled {
 		const amounts = left.map((debt) => debt.amounts).reduce(addAmounts);
 		try {
 			for (const debt of left) {
-				this.#files.keep(debt, this.#fleetId(debt.id));
+				this.#files.keep(debt, this.#fleetIdOf(debt));
 				this.#owed = this.#owed.filter((owed) => owed !== debt);
 			}
 			return { amounts, why: this.#why, lossReason: undefined };
 		} catch (error) {
 			return { amounts, why: this.#why, lossReason: (error as Error).message };
 		}
+	}
+
+	/** The hold that it replaces in the fleet's ledger; a refused one may have been released there, and then it has been settled. */
+	#fleetIdOf({ id }: Debt): string {
+		const hold = this.#fleetHolds.get(id) ?? { id, isRefused: false };
+		return hold.isRefused ? randomUUID() : hold.id;
 	}
 
 	/** The ledger, open, and with nothing owed where these accounts are. A loss that nobody was told of is told first. */
