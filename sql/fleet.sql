@@ -132,8 +132,8 @@ CREATE OR REPLACE FUNCTION pi_turn_limit.check_ttl(given jsonb) RETURNS bigint L
 AS $$
 BEGIN
 	PERFORM check_amount('ttl', given);
-	IF given::numeric NOT BETWEEN 1 AND 604800000 THEN
-		PERFORM misuse('ttl: expected milliseconds from 1 to a week.');
+	IF given::numeric NOT BETWEEN 1 AND 600000 THEN
+		PERFORM misuse('ttl: expected milliseconds from 1 to ten minutes.');
 	END IF;
 	RETURN given::bigint;
 END $$;
@@ -368,6 +368,8 @@ BEGIN
 	IF EXISTS (SELECT FROM done WHERE id = hold_id) THEN
 		PERFORM misuse('reserve: the id has been settled.');
 	END IF;
+	-- After the clock has gone back a hold would outlive its dead holder by as much.
+	UPDATE hold SET until = now + 600000 WHERE key = ANY (keys) AND until > now + 600000;
 	-- Full is a meter whose cap is reached, or would be exceeded while others hold something. The outermost comes first.
 	SELECT jsonb_build_object('granted', false, 'readings', current, 'full', n - 1,
 		'meters', jsonb_agg(meter), 'spent', bool_or(used >= cap))
