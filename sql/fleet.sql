@@ -128,6 +128,18 @@ BEGIN
 	RETURN given;
 END $$;
 
+-- As the agents check it. In code points, because what [[:cntrl:]] means depends on the database's locale.
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_name(given text) RETURNS text LANGUAGE plpgsql
+AS $$
+BEGIN
+	IF given ~ ('[\u0001-\u001F\u007F-\u009F\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u180E\u200B-\u200F'
+		'\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3'
+		'\U0001D173-\U0001D17A\U000E0001-\U000E007F]') THEN
+		PERFORM misuse('name: expected no characters that cannot be seen.');
+	END IF;
+	RETURN check_text('name', given);
+END $$;
+
 CREATE OR REPLACE FUNCTION pi_turn_limit.check_ttl(given jsonb) RETURNS bigint LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -164,10 +176,7 @@ BEGIN
 		IF account ->> 'scope' IS DISTINCT FROM 'fleet' THEN
 			PERFORM misuse('scope: expected fleet.');
 		END IF;
-		keys := keys || ('fleet ' || check_text('name', account ->> 'name'));
-		IF account ->> 'name' ~ '[[:cntrl:]]' THEN
-			PERFORM misuse('name: expected no control characters.');
-		END IF;
+		keys := keys || ('fleet ' || check_name(account ->> 'name'));
 		IF account ? 'period' THEN
 			PERFORM end_of(account);
 		END IF;
@@ -528,7 +537,7 @@ SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqs
 AS $$
 DECLARE
 	new_caps jsonb := amounts_of(turns, cost, tokens);
-	account_key text := 'fleet ' || check_text('account', account);
+	account_key text := 'fleet ' || check_name(account);
 BEGIN
 	PERFORM check_amounts('caps', new_caps);
 	PERFORM lock_accounts(ARRAY[account_key], clock());

@@ -83,6 +83,26 @@ suite("an agent's role", () => {
 		});
 	}
 
+	test("is refused every name with a character that cannot be seen, and so is an operator's", async (t) => {
+		const base = await spent(t);
+		const [agent, operator] = [base.as("agent"), base.as("operator")];
+		const characters = Array.from({ length: 0x10ffff }, (_, i) => String.fromCodePoint(i + 1));
+		for (const unseen of characters.filter((character) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(character))) {
+			const name = `f${unseen}`;
+			await assert.rejects(
+				agent.unsafe(call("join", { accounts: [{ ...fleet(), name }] })),
+				misuse,
+				encodeURIComponent(name),
+			);
+			await assert.rejects(
+				operator`SELECT pi_turn_limit.set_budget(${name}, turns => 3)`,
+				misuse,
+				encodeURIComponent(name),
+			);
+		}
+		assert.deepEqual(await budgets(base), SPENT);
+	});
+
 	test("cannot join with a higher cap, nor spend beyond the cap", async (t) => {
 		const base = await spent(t);
 		const agent = await base.open(t, { address: base.address("agent") });
