@@ -49,7 +49,11 @@ CREATE TABLE IF NOT EXISTS pi_turn_limit.account (
 
 -- ends: for an account of a day, a week or a month that an agent has made, when this is over in every zone.
 ALTER TABLE pi_turn_limit.account ADD COLUMN IF NOT EXISTS ends bigint;
-CREATE INDEX IF NOT EXISTS account_by_end ON pi_turn_limit.account (ends) WHERE ends IS NOT NULL;
+
+-- The key without the day, the week or the month that it ends with. Of one budget, keys of the same length are of one kind.
+CREATE OR REPLACE FUNCTION pi_turn_limit.budget_of(key text) RETURNS text LANGUAGE sql IMMUTABLE
+AS $$ SELECT regexp_replace(key, ' [0-9]{4}-([0-9]{2}-[0-9]{2}|W?[0-9]{2})$', '') $$;
+CREATE INDEX IF NOT EXISTS account_by_budget ON pi_turn_limit.account (budget_of(key), length(key), ends);
 
 -- Accounts that nobody could list or delete.
 DELETE FROM account WHERE NOT starts_with(key, 'fleet ');
@@ -213,13 +217,19 @@ BEGIN
 	WHERE account.key = given.key AND caps IS NULL;
 END $$;
 
--- Deletes a few accounts that were over, and last used, a week ago: more than are made.
+-- Deletes a few accounts that were over, and last used, a week ago: more than are made. Keeps 100 of each budget's days,
+-- weeks and months however old they seem, in case it is the clock that is wrong.
 CREATE OR REPLACE FUNCTION pi_turn_limit.forget_ended(keys text[], now bigint) RETURNS void LANGUAGE plpgsql
 AS $$
 BEGIN
 	DELETE FROM account WHERE key IN (
 		SELECT key FROM account
-		WHERE ends < now - 604800000 AND touched < now - 604800000 AND key <> ALL (keys)
+		WHERE ends < now - 604800000 AND touched < now - 604800000 AND key <> ALL (keys) AND key IN (
+			SELECT older.key FROM unnest(keys) AS given (key), LATERAL (
+				SELECT known.key FROM account AS known
+				WHERE budget_of(known.key) = budget_of(given.key) AND length(known.key) = length(given.key)
+					AND known.ends IS NOT NULL
+				ORDER BY known.ends DESC OFFSET 100) AS older)
 		ORDER BY ends LIMIT 5 FOR UPDATE SKIP LOCKED);
 END $$;
 
