@@ -517,7 +517,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_te
 AS $$
 	WITH listed AS (
 		SELECT key, caps, touched FROM account
-		WHERE only_of IS NULL OR key = 'fleet ' || only_of OR starts_with(key, 'fleet ' || only_of || ' ')
+		WHERE only_of IS NULL
+			OR starts_with(key, 'fleet ' || only_of) AND 'fleet ' || only_of IN (key, budget_of(key))
 	), parts AS (
 		SELECT key, m.meter, m.used, m.held, m.granted FROM listed JOIN meter AS m USING (key) WHERE m.counted OR m.holds > 0
 		UNION ALL SELECT key, h.meter, h.amount, -h.amount, 0 FROM listed JOIN hold AS h USING (key) WHERE h.until <= clock()

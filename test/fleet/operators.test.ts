@@ -97,7 +97,7 @@ suite("a budget that is reset", () => {
 suite("the list of budgets", () => {
 	test("shows one with its periods, and no other", async (t) => {
 		const { base, agent } = await joined(t);
-		for (const name of ["f 2026-W06", "f2", "g"]) await agent.join({ ...total, name });
+		for (const name of ["f 2026-W06", "f team", "f team 2026-02-03", "f2", "g"]) await agent.join({ ...total, name });
 		await agent.settle("a", [{ ...total, name: "f 2026-W06" }], { cost: 1_500_000 });
 		const of = [
 			["f", "turns", 0, 0, 9],
