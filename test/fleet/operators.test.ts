@@ -36,6 +36,22 @@ test("a hold that has lapsed is replaced by what its turn has cost, also where a
 	assert.deepEqual(await balance(agent, fleet(), "cost"), [9, 0, 20]);
 });
 
+for (const [where, charged, isJoined] of [
+	["", 9, false],
+	[", and is charged as its hold if another agent has joined since", 1, true],
+] as const) {
+	test(`a turn that is settled more than a week late counts once${where}`, async (t) => {
+		const { base, agent, accounts } = await joined(t, { cost: 20 });
+		await agent.reserve("a", accounts, { turns: 1, cost: 1 }, MINUTE);
+		await base.sql`UPDATE pi_turn_limit.hold SET until = pi_turn_limit.clock() - ${8 * DAY}::bigint`;
+		const other = await base.open(t, { address: base.address("agent") });
+		for (const account of isJoined ? accounts : []) await other.join(account);
+		for (const reader of [agent, other]) await reader.settle("a", accounts, { turns: 1, cost: 9 });
+		assert.deepEqual(await balance(agent, fleet(), "cost"), [charged, 0, 20]);
+		assert.deepEqual(await balance(agent, today), [1, 0, 2]);
+	});
+}
+
 suite("a budget that is reset", () => {
 	test("counts anew alone: its day goes on, also with turns of agents that were killed", async (t) => {
 		const { agent, accounts, operator, lapse } = await joined(t);
