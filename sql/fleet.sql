@@ -49,7 +49,11 @@ CREATE TABLE IF NOT EXISTS pi_turn_limit.account (
 
 -- ends: for an account of a day, a week or a month that an agent has made, when this is over in every zone.
 ALTER TABLE pi_turn_limit.account ADD COLUMN IF NOT EXISTS ends bigint;
-CREATE INDEX IF NOT EXISTS account_by_end ON pi_turn_limit.account (ends) WHERE ends IS NOT NULL;
+
+-- The key without the day, the week or the month that it ends with. Of one budget, keys of the same length are of one kind.
+CREATE OR REPLACE FUNCTION pi_turn_limit.budget_of(key text) RETURNS text LANGUAGE sql IMMUTABLE
+AS $$ SELECT regexp_replace(key, ' [0-9]{4}-([0-9]{2}-[0-9]{2}|W?[0-9]{2})$', '') $$;
+CREATE INDEX IF NOT EXISTS account_by_budget ON pi_turn_limit.account (budget_of(key), length(key), ends);
 
 -- Accounts that nobody could list or delete.
 DELETE FROM account WHERE NOT starts_with(key, 'fleet ');
@@ -128,12 +132,24 @@ BEGIN
 	RETURN given;
 END $$;
 
+-- As the agents check it. In code points, because what [[:cntrl:]] means depends on the database's locale.
+CREATE OR REPLACE FUNCTION pi_turn_limit.check_name(given text) RETURNS text LANGUAGE plpgsql
+AS $$
+BEGIN
+	IF given ~ ('[\u0001-\u001F\u007F-\u009F\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u180E\u200B-\u200F'
+		'\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3'
+		'\U0001D173-\U0001D17A\U000E0001-\U000E007F]') THEN
+		PERFORM misuse('name: expected no characters that cannot be seen.');
+	END IF;
+	RETURN check_text('name', given);
+END $$;
+
 CREATE OR REPLACE FUNCTION pi_turn_limit.check_ttl(given jsonb) RETURNS bigint LANGUAGE plpgsql
 AS $$
 BEGIN
 	PERFORM check_amount('ttl', given);
-	IF given::numeric NOT BETWEEN 1 AND 604800000 THEN
-		PERFORM misuse('ttl: expected milliseconds from 1 to a week.');
+	IF given::numeric NOT BETWEEN 1 AND 600000 THEN
+		PERFORM misuse('ttl: expected milliseconds from 1 to ten minutes.');
 	END IF;
 	RETURN given::bigint;
 END $$;
@@ -164,10 +180,7 @@ BEGIN
 		IF account ->> 'scope' IS DISTINCT FROM 'fleet' THEN
 			PERFORM misuse('scope: expected fleet.');
 		END IF;
-		keys := keys || ('fleet ' || check_text('name', account ->> 'name'));
-		IF account ->> 'name' ~ '[[:cntrl:]]' THEN
-			PERFORM misuse('name: expected no control characters.');
-		END IF;
+		keys := keys || ('fleet ' || check_name(account ->> 'name'));
 		IF account ? 'period' THEN
 			PERFORM end_of(account);
 		END IF;
@@ -204,13 +217,19 @@ BEGIN
 	WHERE account.key = given.key AND caps IS NULL;
 END $$;
 
--- Deletes a few accounts that were over, and last used, a week ago: more than are made.
+-- Deletes a few accounts that were over, and last used, a week ago: more than are made. Keeps 100 of each budget's days,
+-- weeks and months however old they seem, in case it is the clock that is wrong.
 CREATE OR REPLACE FUNCTION pi_turn_limit.forget_ended(keys text[], now bigint) RETURNS void LANGUAGE plpgsql
 AS $$
 BEGIN
 	DELETE FROM account WHERE key IN (
 		SELECT key FROM account
-		WHERE ends < now - 604800000 AND touched < now - 604800000 AND key <> ALL (keys)
+		WHERE ends < now - 604800000 AND touched < now - 604800000 AND key <> ALL (keys) AND key IN (
+			SELECT older.key FROM unnest(keys) AS given (key), LATERAL (
+				SELECT known.key FROM account AS known
+				WHERE budget_of(known.key) = budget_of(given.key) AND length(known.key) = length(given.key)
+					AND known.ends IS NOT NULL
+				ORDER BY known.ends DESC OFFSET 100) AS older)
 		ORDER BY ends LIMIT 5 FOR UPDATE SKIP LOCKED);
 END $$;
 
@@ -368,6 +387,8 @@ BEGIN
 	IF EXISTS (SELECT FROM done WHERE id = hold_id) THEN
 		PERFORM misuse('reserve: the id has been settled.');
 	END IF;
+	-- After the clock has gone back a hold would outlive its dead holder by as much.
+	UPDATE hold SET until = now + 600000 WHERE key = ANY (keys) AND until > now + 600000;
 	-- Full is a meter whose cap is reached, or would be exceeded while others hold something. The outermost comes first.
 	SELECT jsonb_build_object('granted', false, 'readings', current, 'full', n - 1,
 		'meters', jsonb_agg(meter), 'spent', bool_or(used >= cap))
@@ -496,7 +517,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pi_turn_limit, pg_te
 AS $$
 	WITH listed AS (
 		SELECT key, caps, touched FROM account
-		WHERE only_of IS NULL OR key = 'fleet ' || only_of OR starts_with(key, 'fleet ' || only_of || ' ')
+		WHERE only_of IS NULL
+			OR starts_with(key, 'fleet ' || only_of) AND 'fleet ' || only_of IN (key, budget_of(key))
 	), parts AS (
 		SELECT key, m.meter, m.used, m.held, m.granted FROM listed JOIN meter AS m USING (key) WHERE m.counted OR m.holds > 0
 		UNION ALL SELECT key, h.meter, h.amount, -h.amount, 0 FROM listed JOIN hold AS h USING (key) WHERE h.until <= clock()
@@ -526,7 +548,7 @@ SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan SET enable_seqs
 AS $$
 DECLARE
 	new_caps jsonb := amounts_of(turns, cost, tokens);
-	account_key text := 'fleet ' || check_text('account', account);
+	account_key text := 'fleet ' || check_name(account);
 BEGIN
 	PERFORM check_amounts('caps', new_caps);
 	PERFORM lock_accounts(ARRAY[account_key], clock());

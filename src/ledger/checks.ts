@@ -15,7 +15,7 @@ export function checkId(id: string): void {
 		throw new RangeError(`id: expected text that is not empty, got ${JSON.stringify(id)}.`);
 }
 
-export function checkTtl(ttl: number, longest = WEEK): void {
+export function checkTtl(ttl: number, longest = LONGEST): void {
 	if (!Number.isSafeInteger(ttl) || ttl < 1 || ttl > longest)
 		throw new RangeError(`ttl: expected whole milliseconds from 1 to ${longest}, got ${ttl}.`);
 }

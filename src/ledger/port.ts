@@ -45,6 +45,8 @@ export interface FleetAccount {
 	readonly name: string;
 	/** It counts one day, week or month, and its name ends with it: a week later the ledger may forget the account. */
 	readonly period?: Period;
+	/** Where its period is on the calendar. */
+	readonly zone?: string;
 	readonly caps: Amounts;
 }
 

@@ -70,9 +70,10 @@ export class Reader {
 	}
 
 	account({ value: name, where }: Given, path: string | undefined): string {
-		const isName = typeof name === "string" && /^[^\p{Cc}\p{Cs}]{1,200}$/u.test(name.trim());
-		const [expected, got] = name === undefined ? [orIn(`${VARIABLE}_ACCOUNT`, path), "nothing"] : ["", quote(name)];
-		if (!isName) this.#expect(where, `a name${expected}`, got);
+		const isName = typeof name === "string" && /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,200}$/u.test(name.trim());
+		const missing = [`a name${orIn(`${VARIABLE}_ACCOUNT`, path)}`, "nothing"] as const;
+		const [expected, got] = name === undefined ? missing : ["a name of 1 to 200 visible characters", quote(name)];
+		if (!isName) this.#expect(where, expected, got);
 		return String(name).trim();
 	}
 

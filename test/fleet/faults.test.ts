@@ -67,6 +67,20 @@ suite("a server that is not there when it is first needed", () => {
 		});
 	}
 
+	test("leaves its share of the time to the next host if it refuses at once", async (t) => {
+		const { base, address } = await scene(t);
+		const refusing = await Proxy.make(t, 0);
+		await refusing.refuse();
+		const timers = t.mock.method(globalThis, "setTimeout");
+		const hosts = address.replace("127.0.0.1", `127.0.0.1:${refusing.port},127.0.0.1`);
+		await base.open(t, { address: hosts, deadline: 20 * MINUTE });
+		const minutes = timers.mock.calls.map(({ arguments: [, ms = 0] }) => Math.ceil(ms / MINUTE));
+		assert.deepEqual(
+			minutes.filter((share) => share > 1),
+			[10, 20],
+		);
+	});
+
 	test("because it hangs up is reported, and is not tried again and again", async (t) => {
 		const { base, proxy, address } = await scene(t);
 		proxy.set("cut");
@@ -223,9 +237,12 @@ suite("a database that cannot be used", () => {
 
 	test("says that others keep an account locked", async (t) => {
 		const { base, reserve, counted } = await joined(t, 2000);
+		const other = await base.open(t, { deadline: 2000 });
+		const locked = said(base, "locked", /is locked by others\.$/);
 		await base.sql.begin(async (locking) => {
 			await locking`SELECT FROM pi_turn_limit.account FOR UPDATE`;
-			await assert.rejects(reserve("a"), said(base, "locked", /is locked by others\.$/));
+			const operations = [reserve("a"), other.settle("b", [fleet()], {})];
+			await Promise.all(operations.map((operation) => assert.rejects(operation, locked)));
 		});
 		assert.ok((await reserve("a")).granted);
 		assert.deepEqual(await counted(), [0, 1, 3]);

@@ -1,7 +1,7 @@
 /** What becomes of budgets that operators reset, list and leave alone. */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
-import type { Account, Amounts, FleetAccount } from "../../src/ledger/port.ts";
+import type { Amounts, FleetAccount, Ledger } from "../../src/ledger/port.ts";
 import { balance, DAY, fleet, MINUTE, NOON } from "../ledger/world.ts";
 import { budgets, database, type Database } from "./database.ts";
 
@@ -35,6 +35,22 @@ test("a hold that has lapsed is replaced by what its turn has cost, also where a
 	await agent.settle("a", accounts, { turns: 1, cost: 9 });
 	assert.deepEqual(await balance(agent, fleet(), "cost"), [9, 0, 20]);
 });
+
+for (const [where, charged, isJoined] of [
+	["", 9, false],
+	[", and is charged as its hold if another agent has joined since", 1, true],
+] as const) {
+	test(`a turn that is settled more than a week late counts once${where}`, async (t) => {
+		const { base, agent, accounts } = await joined(t, { cost: 20 });
+		await agent.reserve("a", accounts, { turns: 1, cost: 1 }, MINUTE);
+		await base.sql`UPDATE pi_turn_limit.hold SET until = pi_turn_limit.clock() - ${8 * DAY}::bigint`;
+		const other = await base.open(t, { address: base.address("agent") });
+		for (const account of isJoined ? accounts : []) await other.join(account);
+		for (const reader of [agent, other]) await reader.settle("a", accounts, { turns: 1, cost: 9 });
+		assert.deepEqual(await balance(agent, fleet(), "cost"), [charged, 0, 20]);
+		assert.deepEqual(await balance(agent, today), [1, 0, 2]);
+	});
+}
 
 suite("a budget that is reset", () => {
 	test("counts anew alone: its day goes on, also with turns of agents that were killed", async (t) => {
@@ -97,7 +113,7 @@ suite("a budget that is reset", () => {
 suite("the list of budgets", () => {
 	test("shows one with its periods, and no other", async (t) => {
 		const { base, agent } = await joined(t);
-		for (const name of ["f 2026-W06", "f2", "g"]) await agent.join({ ...total, name });
+		for (const name of ["f 2026-W06", "f team", "f team 2026-02-03", "f2", "g"]) await agent.join({ ...total, name });
 		await agent.settle("a", [{ ...total, name: "f 2026-W06" }], { cost: 1_500_000 });
 		const of = [
 			["f", "turns", 0, 0, 9],
@@ -106,7 +122,8 @@ suite("the list of budgets", () => {
 			["f 2026-W06", "turns", 0, 0, 9],
 		];
 		assert.deepEqual(await budgets(base, "f"), of);
-		assert.deepEqual(await budgets(base), [...of, ["f2", "turns", 0, 0, 9], ["g", "turns", 0, 0, 9]]);
+		const others = ["f team", "f team 2026-02-03", "f2", "g"].map((name) => [name, "turns", 0, 0, 9]);
+		assert.deepEqual(await budgets(base), [...of, ...others]);
 	});
 
 	test("counts a lapsed hold as used, and names a budget without caps", async (t) => {
@@ -127,42 +144,75 @@ suite("the list of budgets", () => {
 
 suite("the account of a day, a week or a month", () => {
 	const WEEK = 7 * DAY;
+
+	/** An agent joins as many newer ones of the same budget and kind. */
+	async function joinNewer(agent: Ledger, account: FleetAccount, times = 100): Promise<void> {
+		for (let year = 3001; year <= 3000 + times; year++)
+			await agent.join({ ...account, name: account.name.replace(/\d{4}(?=\S+$)/, `${year}`) });
+	}
+
 	const ends: [name: string, period: "day" | "week" | "month", end: number][] = [
 		["f 2026-02-03", "day", Date.UTC(2026, 1, 4)],
 		["f 2026-W53", "week", Date.UTC(2027, 0, 4)],
 		["f 2028-02", "month", Date.UTC(2028, 2, 1)],
 	];
 	for (const [name, period, end] of ends) {
-		test(`is deleted a week after its end in every zone (${name})`, async (t) => {
+		test(`is deleted a week after its end in every zone, if 100 are newer (${name})`, async (t) => {
 			const base = await database(t);
 			const agent = await base.open(t, { address: base.address("agent") });
+			const account: FleetAccount = { scope: "fleet", name, period, caps: { turns: 3 } };
 			await setClock(base, end - DAY);
-			await agent.join({ scope: "fleet", name, period, caps: { turns: 3 } });
-			for (const [now, expected] of [
-				[end + DAY + WEEK, [[name, "turns", 0, 0, 3]]],
-				[end + DAY + WEEK + 1, []],
+			await agent.join(account);
+			for (const [now, newer, isKept] of [
+				[end + DAY + WEEK + 1, 99, true],
+				[end + DAY + WEEK, 100, true],
+				[end + DAY + WEEK + 1, 100, false],
 			] as const) {
 				await setClock(base, now);
-				await agent.join(fleet());
-				assert.deepEqual(await budgets(base, name), expected);
+				await joinNewer(agent, account, newer);
+				const kept = (await budgets(base)).filter((row) => (row as unknown[])[0] === name);
+				assert.deepEqual(kept, isKept ? [[name, "turns", 0, 0, 3]] : []);
 			}
 		});
 	}
 
+	test("is not lost with what runs and is held in it if the server's clock jumps forward and back", async (t) => {
+		const { base, agent } = await joined(t);
+		const week: FleetAccount = { ...today, name: "f 2026-W06", period: "week", caps: { turns: 9 } };
+		const accounts = [total, week, today];
+		await setClock(base, NOON);
+		await agent.join(week);
+		for (const id of ["a", "b"]) await agent.settle(id, accounts, { turns: 1 });
+		await agent.reserve("running", [total, week], { turns: 1 }, MINUTE);
+		const before = await budgets(base);
+		await setClock(base, NOON + 400 * DAY);
+		const other = await base.open(t, { address: base.address("agent") });
+		await other.join({ ...total, name: "another" });
+		await other.join({ ...today, name: "f 2027-03-10" });
+		await other.join({ ...week, name: "f 2027-W10" });
+		await setClock(base, NOON);
+		const isOld = (row: unknown): boolean => /^f(?: 2026\S+)?$/.test(String((row as unknown[])[0]));
+		assert.deepEqual((await budgets(base)).filter(isOld), before);
+		const refused = await agent.reserve("next", accounts, { turns: 1 }, MINUTE);
+		assert.ok(!refused.granted && refused.spent);
+		await agent.settle("running", [total, week], { turns: 1 });
+		assert.deepEqual(await balance(agent, week), [3, 0, 9]);
+	});
+
 	test("stays as long as it is used, and if an operator has set it, or no agent has said that it ends", async (t) => {
 		const base = await database(t);
 		const agent = await base.open(t, { address: base.address("agent") });
-		const named = (name: string): Account => ({ ...today, name });
+		const named = (name: string): FleetAccount => ({ ...today, name: `${name} 2026-02-03` });
 		await setClock(base, NOON);
 		await base.as("operator")`SELECT pi_turn_limit.set_budget('set 2026-02-03', turns => 2)`;
-		for (const name of ["used 2026-02-03", "set 2026-02-03", "left 2026-02-03"]) await agent.join(named(name));
+		for (const name of ["used", "set", "left"]) await agent.join(named(name));
 		await agent.join({ scope: "fleet", name: "sprint 2026-02-03", caps: { turns: 2 } });
 		await setClock(base, NOON + 20 * DAY);
-		await agent.settle("late", [named("used 2026-02-03")], { turns: 1 });
-		await agent.join(total);
+		await agent.settle("late", [named("used")], { turns: 1 });
+		for (const name of ["used", "set", "left", "sprint"]) await joinNewer(agent, named(name));
 		assert.deepEqual(
-			(await budgets(base)).map((row) => (row as unknown[])[0]),
-			["f", "set 2026-02-03", "sprint 2026-02-03", "used 2026-02-03"],
+			(await budgets(base)).map((row) => String((row as unknown[])[0])).filter((name) => name.endsWith("2026-02-03")),
+			["set 2026-02-03", "sprint 2026-02-03", "used 2026-02-03"],
 		);
 	});
 
@@ -171,9 +221,10 @@ suite("the account of a day, a week or a month", () => {
 		await operator(`delete_budget('${today.name}')`);
 		await setClock(base, NOON + 20 * DAY);
 		await agent.settle("late", [today], { turns: 1 });
-		assert.deepEqual(await budgets(base, today.name), [[today.name, "turns", 1, 0, null]]);
+		const listed = async () => (await budgets(base)).filter((row) => (row as unknown[])[0] === today.name);
+		assert.deepEqual(await listed(), [[today.name, "turns", 1, 0, null]]);
 		await setClock(base, NOON + 40 * DAY);
-		await agent.join(total);
-		assert.deepEqual(await budgets(base, today.name), []);
+		await joinNewer(agent, today);
+		assert.deepEqual(await listed(), []);
 	});
 });

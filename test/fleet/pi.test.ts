@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { PERIODS } from "../../src/core/scopes.ts";
-import { isDate } from "../../src/ledger/calendar.ts";
+import { dateIn, isDate } from "../../src/ledger/calendar.ts";
 import { bash, calls, endless, type Host, host, type HostOptions, mark, text, times } from "../harness/index.ts";
 import { write } from "../harness/folders.ts";
 import { budgets, type Database, database } from "./database.ts";
@@ -122,6 +122,22 @@ test("/turn-limit shows how a budget stands before the first run, and makes none
 	assert.deepEqual([...(await base.sql`SELECT FROM pi_turn_limit.budgets()`)], []);
 	await (await agent(t, base, { maxTurns: 2 })).print("go");
 	assert.equal(await shown(), "budget turns 2 of 2 budget ticket-42");
+});
+
+test("/turn-limit names each day, week and month of a budget, with what is left in it and its end", async (t) => {
+	const base = await database(t);
+	const periods = { day: { maxTurns: 5 }, week: { maxTurns: 2, maxCost: 3 }, month: { maxCost: 4 } };
+	const rpc = await (await agent(t, base, { maxTurns: 9, ...periods, zone: "Asia/Tokyo" })).rpc();
+	await rpc.run("go");
+	await rpc.prompt("/turn-limit");
+	const shown = rpc.notifications.at(-1)?.message ?? "";
+	const lines = shown.match(/^Budget .*/gm)?.map((line) => line.replace(/\w+ \d+ \w+ \d\d:\d\d\.$/, "its end"));
+	const now = Date.now();
+	assert.deepEqual(lines, [
+		`Budget ticket-42 ${dateIn("month", "Asia/Tokyo", now)}: $3.98 left, until its end`,
+		`Budget ticket-42 ${dateIn("week", "Asia/Tokyo", now)}: 0 turns, $2.98 left, until its end`,
+		`Budget ticket-42 ${dateIn("day", "Asia/Tokyo", now)}: 3 turns left, until its end`,
+	]);
 });
 
 test("an agent of a budget alone neither needs this machine's ledger nor pays what others owe there", async (t) => {

@@ -83,6 +83,26 @@ suite("an agent's role", () => {
 		});
 	}
 
+	test("is refused every name with a character that cannot be seen, and so is an operator's", async (t) => {
+		const base = await spent(t);
+		const [agent, operator] = [base.as("agent"), base.as("operator")];
+		const characters = Array.from({ length: 0x10ffff }, (_, i) => String.fromCodePoint(i + 1));
+		for (const unseen of characters.filter((character) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(character))) {
+			const name = `f${unseen}`;
+			await assert.rejects(
+				agent.unsafe(call("join", { accounts: [{ ...fleet(), name }] })),
+				misuse,
+				encodeURIComponent(name),
+			);
+			await assert.rejects(
+				operator`SELECT pi_turn_limit.set_budget(${name}, turns => 3)`,
+				misuse,
+				encodeURIComponent(name),
+			);
+		}
+		assert.deepEqual(await budgets(base), SPENT);
+	});
+
 	test("cannot join with a higher cap, nor spend beyond the cap", async (t) => {
 		const base = await spent(t);
 		const agent = await base.open(t, { address: base.address("agent") });
@@ -93,22 +113,50 @@ suite("an agent's role", () => {
 
 	test("cannot look at an old state of the budget to spend more", async (t) => {
 		const base = await spent(t);
-		const reserve = call("reserve", { id: "x", accounts, amounts: { turns: 1 }, ttl: MINUTE });
+		const [agent, operator] = [base.as("agent"), base.as("operator")];
 		for (const level of ["REPEATABLE READ", "SERIALIZABLE"]) {
-			const transaction = base.as("agent").begin(`ISOLATION LEVEL ${level}`, (sql) => sql.unsafe(reserve));
-			await assert.rejects(transaction, { code: "TL002" });
+			for (const [sql, operation] of [
+				[agent, "join"],
+				[agent, "reserve"],
+				[agent, "settle"],
+				[operator, "raise"],
+			] as const) {
+				const query = call(operation, { id: "x", accounts, amounts: { turns: 1 }, ttl: MINUTE });
+				const transaction = sql.begin(`ISOLATION LEVEL ${level}`, (sql) => sql.unsafe(query));
+				await assert.rejects(transaction, { code: "TL002" }, operation);
+			}
 		}
 		assert.deepEqual(await budgets(base), SPENT);
 	});
 
-	test("cannot put its own tables and functions in the way", async (t) => {
+	test("cannot put its own views and functions in the way, which would run with the owner's rights", async (t) => {
 		const base = await spent(t);
 		const agent = base.as("agent");
-		await agent.unsafe("CREATE TEMP TABLE hold AS SELECT 1; CREATE TEMP TABLE meter AS SELECT 1");
-		await agent.unsafe("CREATE FUNCTION pg_temp.clock() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'");
-		await agent.unsafe("SET search_path = pg_temp");
-		await agent.unsafe(call("settle", { id: "x", accounts, amounts: { turns: 1 } }));
+		await agent.unsafe(`
+			CREATE FUNCTION pg_temp.steal() RETURNS text LANGUAGE plpgsql
+			AS $$ BEGIN UPDATE pi_turn_limit.meter SET used = 0; RETURN 'fleet f'; END $$;
+			CREATE FUNCTION pg_temp.clock() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
+			CREATE TEMP VIEW setup AS SELECT 1 AS version, pg_temp.steal();
+			CREATE TEMP VIEW account AS SELECT pg_temp.steal() AS key, '{}'::jsonb AS caps, 0 AS touched, 0 AS ends;
+			CREATE TEMP VIEW meter AS SELECT pg_temp.steal() AS key, 'turns' AS meter, 0 AS used, 0 AS held, 0 AS granted;
+			CREATE TEMP VIEW hold AS SELECT pg_temp.steal() AS key, 'held' AS id, 'turns' AS meter, 1 AS amount, 0 AS until;
+			CREATE TEMP VIEW done AS SELECT pg_temp.steal() AS id, 0 AS at;
+			SET search_path = pg_temp`);
+		const request = { accounts, amounts: { turns: 1 }, ttl: MINUTE };
+		await agent.unsafe("SELECT pi_turn_limit.version()");
+		await agent.unsafe(call("settle", { ...request, id: "x" }));
+		await agent.unsafe(call("reserve", { ...request, id: "y" }));
+		await agent.unsafe(call("renew", { ...request, ids: ["held"] }));
+		for (const operation of ["join", "read"]) await agent.unsafe(call(operation, request));
 		assert.deepEqual(await budgets(base), [SPENT[0], ["f", "turns", 2, 1, 3]]);
+	});
+
+	test("calls nothing with the owner's rights that looks among the agent's own things first", async (t) => {
+		const base = await spent(t);
+		const lawless = await base.sql`
+			SELECT proname FROM pg_proc WHERE pronamespace = 'pi_turn_limit'::regnamespace AND prosecdef
+			AND 'search_path=pg_catalog, pi_turn_limit, pg_temp' <> ALL (coalesce(proconfig, '{}'))`;
+		assert.deepEqual([...lawless], []);
 	});
 
 	test("is told that only an operator raises, and can go on", async (t) => {

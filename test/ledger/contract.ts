@@ -253,6 +253,35 @@ export function contract(name: string, make: Make, where: Where = "machine"): vo
 		});
 	});
 
+	suite(`${name}: a clock that jumps`, () => {
+		it("lets the hold of a dead agent lapse soon after it has gone back by an hour", async ({ ledger, clock }) => {
+			await ledger.join(tree({ turns: 1 }));
+			clock.now += 60 * MINUTE;
+			await ledger.reserve("dead", [tree()], { turns: 1 }, MINUTE);
+			clock.now -= 60 * MINUTE;
+			const spent = async (): Promise<unknown> => {
+				const made = await ledger.reserve("next", [tree()], { turns: 1 }, MINUTE);
+				return !made.granted && made.spent;
+			};
+			assert.equal(await spent(), false);
+			clock.now += 10 * MINUTE;
+			assert.equal(await spent(), true);
+		});
+
+		it("keeps the hold of an agent that lives", async ({ ledger, clock }) => {
+			await ledger.join(tree());
+			clock.now += 60 * MINUTE;
+			await ledger.reserve("alive", [tree()], { turns: 1 }, MINUTE);
+			clock.now -= 60 * MINUTE;
+			for (let i = 0; i < 40; i++) {
+				await ledger.reserve(`${i}`, [tree()], { cost: 1 }, 1);
+				await ledger.renew(["alive"], MINUTE);
+				clock.now += MINUTE / 3;
+			}
+			assert.deepEqual(await balance(ledger, tree()), [0, 1, "unlimited"]);
+		});
+	});
+
 	suite(`${name}: caps and grants`, () => {
 		it("joining never raises a cap, nor adds one", async ({ ledger, other }) => {
 			await ledger.join(tree({ turns: 2 }));

@@ -32,12 +32,10 @@ class Paper {
 	readonly creators = new Map<string, Amounts>();
 	/** The periods that somebody has used, in the order of their beginning. */
 	readonly begun: Set<string>;
-	readonly where: Where;
 
-	constructor(now: number, begun: Set<string>, where: Where) {
+	constructor(now: number, begun: Set<string>) {
 		this.now = now;
 		this.begun = begun;
-		this.where = where;
 	}
 
 	/** Only a hold without a settle still counts as one. */
@@ -95,7 +93,7 @@ class Paper {
 
 	/** After the clock has gone back no hold outlives the longest lease. */
 	shorten(keys: readonly string[]): void {
-		for (const { until } of this.where === "machine" ? this.slips : [])
+		for (const { until } of this.slips)
 			for (const key of keys) until.set(key, Math.min(until.get(key) ?? 0, this.now + LONGEST));
 	}
 
@@ -349,7 +347,7 @@ export async function follows(t: TestContext, make: Make, where: Where): Promise
 			// Every sequence has its own periods, and begins on the last day of a month.
 			clock.now = Date.UTC(2026, 1 + ++sequences * 10, 0, 12);
 			const real = { prefix: `${sequences}.`, ledgers: [await open(), await open()], clock, open };
-			await fc.asyncModelRun(() => ({ model: new Paper(clock.now, begun, where), real }), commands);
+			await fc.asyncModelRun(() => ({ model: new Paper(clock.now, begun), real }), commands);
 			for (const ledger of real.ledgers) ledger.close();
 		},
 	);

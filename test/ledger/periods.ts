@@ -204,32 +204,4 @@ export function periods(name: string, make: Make): void {
 			assert.equal(named(reading!), "Europe/Berlin 2026-02-03");
 		});
 	});
-
-	suite(`${name}: a clock that jumps`, () => {
-		it("lets the hold of a dead agent lapse soon after it has gone back by an hour", async ({ ledger, clock }) => {
-			clock.now += HOUR;
-			const account = day({ turns: 1 });
-			await ledger.reserve("dead", [account], { turns: 1 }, MINUTE);
-			clock.now -= HOUR;
-			const spent = async (): Promise<unknown> => {
-				const made = await ledger.reserve("next", [account], { turns: 1 }, MINUTE);
-				return !made.granted && made.spent;
-			};
-			assert.equal(await spent(), false);
-			clock.now += 10 * MINUTE;
-			assert.equal(await spent(), true);
-		});
-
-		it("keeps the hold of an agent that lives", async ({ ledger, clock }) => {
-			clock.now += HOUR;
-			await ledger.reserve("alive", [day()], { turns: 1 }, MINUTE);
-			clock.now -= HOUR;
-			for (let i = 0; i < 40; i++) {
-				await ledger.reserve(`${i}`, [day()], { cost: 1 }, 1);
-				await ledger.renew(["alive"], MINUTE);
-				clock.now += MINUTE / 3;
-			}
-			assert.deepEqual(await balance(ledger, day()), [0, 1, "unlimited"]);
-		});
-	});
 }

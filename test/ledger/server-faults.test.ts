@@ -256,6 +256,7 @@ suite("an answer of a server", () => {
 		"a cap that is text": { readings: [{ meters: { turns: { ...balance, cap: HOSTILE } } }] },
 		"no cap": { readings: [{ meters: { turns: { used: 0, held: 0 } } }] },
 		"a full account that is none": { readings: [reading], granted: false, full: 1 },
+		"a grant that is text, and a full account that is none": { readings: [reading], granted: HOSTILE, full: 1 },
 		"a meter with a digit": { readings: [{ meters: { turns2: balance } }] },
 		"full meters of which one is a number": { readings: [reading], granted: false, meters: [7] },
 		"a full meter that a terminal obeys": { readings: [reading], granted: false, meters: [HOSTILE] },

@@ -514,18 +514,18 @@ describe("a fleet's budget", () => {
 		const all: FleetAccount = { scope: "fleet", name: "team", caps: turns };
 		// In Tokyo the new year has begun.
 		const now = Date.UTC(2026, 11, 31, 15);
-		const accounts = (...given: Parameters<typeof budget>) =>
-			fleetAccounts({ ...budget(...given), zone: "Asia/Tokyo" }, now);
+		const zone = "Asia/Tokyo";
+		const accounts = (...given: Parameters<typeof budget>) => fleetAccounts({ ...budget(...given), zone }, now);
 		assert.deepEqual(accounts({}), [{ ...all, caps: {} }]);
 		assert.deepEqual(accounts(turns), [all]);
 		assert.deepEqual(accounts({}, { week: cost }), [
-			{ scope: "fleet", name: "team 2026-W53", period: "week", caps: cost },
+			{ scope: "fleet", name: "team 2026-W53", period: "week", zone, caps: cost },
 		]);
 		assert.deepEqual(accounts(turns, { day: cost, week: turns, month: cost }), [
 			all,
-			{ scope: "fleet", name: "team 2027-01", period: "month", caps: cost },
-			{ scope: "fleet", name: "team 2026-W53", period: "week", caps: turns },
-			{ scope: "fleet", name: "team 2027-01-01", period: "day", caps: cost },
+			{ scope: "fleet", name: "team 2027-01", period: "month", zone, caps: cost },
+			{ scope: "fleet", name: "team 2026-W53", period: "week", zone, caps: turns },
+			{ scope: "fleet", name: "team 2027-01-01", period: "day", zone, caps: cost },
 		]);
 	});
 

@@ -172,14 +172,21 @@ describe("a budget that is wrong cannot be used, and says why:", () => {
 			{ at: AT },
 			"budget.account in turn-limit.json: expected a name there or in PI_TURN_LIMIT_BUDGET_ACCOUNT, got nothing",
 		],
-		"an empty account": [{ at: AT, account: " " }, 'budget.account in turn-limit.json: expected a name, got " "'],
+		"an empty account": [
+			{ at: AT, account: " " },
+			'budget.account in turn-limit.json: expected a name of 1 to 200 visible characters, got " "',
+		],
 		"an account that is no text": [
 			{ at: AT, account: "a\ud800" },
-			'budget.account in turn-limit.json: expected a name, got "a\\ud800"',
+			'budget.account in turn-limit.json: expected a name of 1 to 200 visible characters, got "a\\ud800"',
+		],
+		"an account that a terminal would turn around": [
+			{ at: AT, account: "a\u202eb" },
+			'budget.account in turn-limit.json: expected a name of 1 to 200 visible characters, got "a b"',
 		],
 		"a long account": [
 			{ at: AT, account: "a".repeat(201) },
-			`budget.account in turn-limit.json: expected a name, got "${"a".repeat(58)}…`,
+			`budget.account in turn-limit.json: expected a name of 1 to 200 visible characters, got "${"a".repeat(58)}…`,
 		],
 		"a negative cap": [
 			{ at: AT, account: "a", maxTurns: -1 },

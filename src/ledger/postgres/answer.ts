@@ -22,7 +22,7 @@ export function toAnswer(given: unknown, accounts: number): ServerAnswer | undef
 	if (!isList(readings) || readings.length !== accounts || !isList(meters) || !meters.every(isMeter)) return undefined;
 	const read = readings.map((reading) => (isObject(reading) ? toMeters(reading["meters"]) : undefined));
 	if (!read.every((each) => each !== undefined)) return undefined;
-	if (granted === false && read[Number(full)] === undefined) return undefined;
+	if (granted !== true && accounts > 0 && read[Number(full)] === undefined) return undefined;
 	const isTrue = (value: unknown): boolean => value === true;
 	return {
 		readings: read,

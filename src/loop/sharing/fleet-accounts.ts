@@ -9,7 +9,7 @@ export function fleetAccounts({ account, caps, periods, zone }: Budget, now: num
 	const total: FleetAccount = { scope: "fleet", name: account, caps };
 	const limited = PERIODS.filter((period) => Object.keys(periods[period]).length > 0);
 	const dated = limited.map((period): FleetAccount => {
-		return { scope: "fleet", name: `${account} ${dateIn(period, zone, now)}`, period, caps: periods[period] };
+		return { scope: "fleet", name: `${account} ${dateIn(period, zone, now)}`, period, zone, caps: periods[period] };
 	});
 	return dated.length > 0 && Object.keys(caps).length === 0 ? dated : [total, ...dated];
 }

@@ -21,10 +21,19 @@ export function periodsOf(meters: Meters, isMember: boolean): readonly Account[]
 export interface PeriodEnd {
 	readonly scope: Period;
 	readonly end: number;
+	/** Of a fleet's budget: the account of the period, and how it stands. */
+	readonly fleet?: { readonly name: string; readonly balances: Balances };
 }
 
 export function endsOf(readings: readonly Reading[]): readonly PeriodEnd[] {
-	return readings.flatMap(({ account }) => {
+	return readings.flatMap((reading): PeriodEnd[] => {
+		const { account } = reading;
+		if (account.scope === "fleet") {
+			const { name, period, zone } = account;
+			if (period === undefined || zone === undefined) return [];
+			const end = endOfPeriod(period, zone, name.slice(name.lastIndexOf(" ") + 1));
+			return [{ scope: period, end, fleet: { name, balances: balancesOf([reading]) } }];
+		}
 		if (!isPeriodAccount(account) || account.date === undefined) return [];
 		return [{ scope: account.scope, end: endOfPeriod(account.scope, account.zone, account.date) }];
 	});
