@@ -281,8 +281,16 @@ describe("the list in a low terminal", () => {
 		assert.deepEqual(lines({ asks, list: { counts: true, row: 2, held: "" } }, 2), [" Title", " What?"]);
 	});
 
-	test("needs a row for the title, the hint and each choice, or one for the line that asks", () => {
+	test("gives way to the text that is being written", () => {
+		for (const [rows, shown] of [
+			[1, [" What?"]],
+			[0, []],
+			[-3, []],
+		] as const)
+			assert.deepEqual(lines({ asks }, rows), shown);
+	});
+
+	test("needs a row for the title, the hint and each choice", () => {
 		assert.equal(leastRows(view()), 5);
-		assert.equal(leastRows(view({ asks })), 3);
 	});
 });
