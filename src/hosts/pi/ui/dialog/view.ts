@@ -95,7 +95,9 @@ function entry(
 	line: (text: string, end: string) => string,
 ): string {
 	const { list, hasText, dialog } = view;
-	const letter = typed?.[0] !== undefined && !hasText ? ` [${typed[0]}]` : "";
+	// Behind a number a letter does not answer.
+	const isTaken = !hasText && (list.held === "" || !isNumeric(list.held));
+	const letter = typed?.[0] !== undefined && isTaken ? ` [${typed[0]}]` : "";
 	if (!list.counts || (list.held && !isTypedAnswer(view))) return theme.fg("dim", line(`  ${label}`, letter));
 	if (list.row !== row)
 		return (list.held ? (text: string) => theme.fg("dim", text) : String)(line(`  ${label}`, letter));
