@@ -359,7 +359,7 @@ test("Ctrl+C in the line that it is told is a no", async (t) => {
 	assert.equal(pi.model.requests.length, 1);
 });
 
-test("Ctrl+O shows what the tools said, PageUp scrolls where pi does, and the question waits", async (t) => {
+test("Ctrl+O shows what the tools said, PageUp and Ctrl+Up scroll where pi does, and the question waits", async (t) => {
 	const reply = (): Reply => ({ text: `first ${"line\n\n".repeat(60)}last`, calls: [bash("seq 1 60")] });
 	const { tui } = await ready(t, { rows: 40, cols: 80, reply });
 	tui.press("ctrl+o");
@@ -370,6 +370,10 @@ test("Ctrl+O shows what the tools said, PageUp scrolls where pi does, and the qu
 		tui.type("\x1b[6~");
 		await tui.lacks(/^ first line$/m);
 		tui.type("\x1b[5~");
+		await tui.shows(/^ first line$/m);
+		tui.type("\x1b[1;5F");
+		await tui.lacks(/^ first line$/m);
+		tui.type("\x1b[1;5A");
 		await tui.shows(/^ first line$/m);
 		tui.type("\x1b[1;5F");
 		await tui.lacks(/^ first line$/m);
