@@ -161,7 +161,7 @@ describe("the question", () => {
 		run.charge("cost", 500_000);
 		run.end();
 		const seen: unknown[] = [];
-		while (run.request().every((word) => word !== "admit") && run.state.phase.name === "asking") {
+		while (run.request().every((word) => word !== "admit") && run.phase === "asking") {
 			for (; run.state.phase.name === "asking"; run.answer("yes")) {
 				const { title, choices } = questionAbout(run.state, run.state.phase.meter, String);
 				seen.push(`${title}: ${choices[0]?.label}`);
