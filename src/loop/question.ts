@@ -1,9 +1,18 @@
 /** The question at a limit, in words: the same for every host. */
 import { amount, amountIn, within } from "../core/amount.ts";
-import { obstacles } from "../core/gate.ts";
+import { canGrant, obstacles } from "../core/gate.ts";
 import { grant, isLimited, isReached, readMeter, toNumber } from "../core/limit.ts";
 import { POLICIES } from "../core/policies.ts";
-import { overAllScopes, type Call, concerns, isShared, kindOf, METER_IDS, type MeterId } from "../core/meters.ts";
+import {
+	overAllScopes,
+	type Call,
+	concerns,
+	isShared,
+	kindOf,
+	METER_IDS,
+	type MeterId,
+	SHARED,
+} from "../core/meters.ts";
 import { spentText } from "../core/outcome.ts";
 import type { Asking, In, State } from "../core/state.ts";
 import { cycleLength, extend } from "../core/streak.ts";
@@ -119,11 +128,10 @@ function aboutLedger(id: MeterId, unreachable: string): About {
 function aboutLimit(state: In<Asking>, id: MeterId): About {
 	const { limit, used } = state.meters[id];
 	const { run, gate } = state.phase;
-	// Only the ledger knows which of the shared limits are still reached, so those have no number.
-	const isPast = (other: MeterId): boolean => other !== id && !isShared(other) && concerns(other, gate);
-	const before = run.passes.filter(isPast).length;
+	const isPast = (other: MeterId): boolean => other !== id && concerns(other, gate);
+	const before = new Set(run.passes.filter(isPast)).size;
 	const all = before + 1 + nextAsked(state, id).length;
-	const title = `${kindOf(id).title} reached${all > 1 && !isShared(id) ? ` (${before + 1} of ${all})` : ""}`;
+	const title = `${kindOf(id).title} reached${all > 1 ? ` (${before + 1} of ${all})` : ""}`;
 	// At a limit of 0 a yes admits one request.
 	const grants = limit.max === 0 ? 1 : toNumber(grant(id, state.meters[id]));
 	return {
@@ -144,10 +152,12 @@ function circle({ streak, phase: { call } }: In<Asking>, times: number): string 
 	return length === 1 ? `${calls} ${times} times in a row.` : `${calls}, ${times} times over.`;
 }
 
-/** The limits that are asked about after this one, before anything goes on. */
+/** The limits that are asked about after this one, before anything goes on. What the ledger says of the shared ones is new only where it has just refused for one of them. */
 function nextAsked(state: In<Asking>, id: MeterId): readonly MeterId[] {
 	const { run, gate, call } = state.phase;
-	return obstacles(state, run, gate, call).filter((other) => other !== id);
+	const isNext = (other: MeterId): boolean => canGrant(state, other) && isReached(state.meters[other]);
+	const shared = isShared(id) ? SHARED.filter(isNext) : [];
+	return [...shared, ...obstacles(state, run, gate, call)].filter((other) => other !== id);
 }
 
 /** A cycle of calls holds no identical calls in a row. */

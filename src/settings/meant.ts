@@ -7,10 +7,11 @@ import { ENV_PREFIX, KEY_OF, KEYS, meterOf, SETTINGS } from "./settings.ts";
 /** The key of a fleet's budget in a file: an object that is read as a whole (budget.ts). */
 export const BUDGET = "budget";
 
-/** A key or a variable that is read. */
+/** What a key or a variable was meant as. */
 export interface Meant {
-	readonly name: string;
-	/** It sets a limit, or holds some. */
+	/** The key or the variable that is read; none where nothing limits that. */
+	readonly name?: string;
+	/** It was meant to set a limit, or to hold some. */
 	readonly isLimit: boolean;
 }
 
@@ -19,10 +20,11 @@ type Named = readonly [typed: string, meant: Meant];
 const LIMITS = METER_IDS.filter((id) => kindOf(id).scope !== "fleet").map((id) => {
 	const key = KEY_OF[id];
 	const { env, envAlias, flag, ...setting } = SETTINGS[key];
-	const word = setting.word || id;
+	const word = (setting.word || id).replace(" ", ".");
 	// What programs and the command call it, and what follows from that.
-	const others = [id, word.replace(" ", "."), `max${word}`];
-	return { key, variable: String(envAlias ?? env), names: [key, ...others], flags: flag === undefined ? [] : [flag] };
+	const others = [id, word, `max${word}`];
+	const flags = flag === undefined ? [] : [flag];
+	return { key, word, variable: String(envAlias ?? env), names: [key, ...others], flags };
 });
 
 const OTHERS = KEYS.filter((key) => meterOf(key) === undefined);
@@ -36,6 +38,11 @@ const KEYS_MEANT: readonly Named[] = [
 	...[...SCOPE_KEYS, BUDGET].map((name): Named => [name, { name, isLimit: true }]),
 	...OTHERS.map((name): Named => [name, { name, isLimit: false }]),
 ];
+
+/** Every scope with every meter; some have no such limit. */
+const OVER_SCOPES = [...SCOPE_KEYS, BUDGET, ...PERIODS.map((period) => `${BUDGET}.${period}`)].flatMap((scope) =>
+	LIMITS.filter(({ flags }) => flags.length > 0).flatMap(({ names }) => names.map((name) => `${scope}.${name}`)),
+);
 
 /** Without the prefix. */
 const VARIABLES_MEANT: readonly Named[] = [
@@ -60,6 +67,7 @@ const VARIABLES_MEANT: readonly Named[] = [
 		const name = SETTINGS[key].env;
 		return name === undefined ? [] : [[name.slice(ENV_PREFIX.length), { name, isLimit: false }]];
 	}),
+	...OVER_SCOPES.map((name): Named => [inCapitals(name), { isLimit: true }]),
 ];
 
 /** Names with another beginning: the variable of turns, the flag's as one, and all others with a mistake in the prefix. */
@@ -68,16 +76,22 @@ const WHOLE_NAMES: readonly Named[] = [
 	...VARIABLES_MEANT.map(([name, meant]): Named => [ENV_PREFIX + name, meant]),
 ];
 
-/** The key that is closest. */
+/** Formed like that of turns. They may be another program's, so no script is stopped for them, nor for names that are close. */
+const LIKE_TURNS = new Map<string, Meant>(
+	LIMITS.map(({ word, variable }) => [`PI_MAX_${inCapitals(word)}`, { name: variable, isLimit: false }]),
+);
+
+/** The key that is closest. Whatever stands in the object of a scope is meant as a limit. */
 export function meantKey(key: string): Meant | undefined {
-	return closest(KEYS_MEANT, key);
+	const isOfScope = SCOPE_KEYS.some((scope) => key.startsWith(`${scope}.`));
+	return closest(KEYS_MEANT, key) ?? (isOfScope ? { isLimit: true } : undefined);
 }
 
 /** The variable that is closest. */
 export function meantVariable(variable: string): Meant | undefined {
 	if (variable.startsWith(ENV_PREFIX)) return closest(VARIABLES_MEANT, variable.slice(ENV_PREFIX.length));
 	// Another program's may be as close: `CI_MAX_TURNS`.
-	return /^pi/i.test(variable) ? closest(WHOLE_NAMES, variable) : undefined;
+	return /^pi/i.test(variable) ? (closest(WHOLE_NAMES, variable) ?? LIKE_TURNS.get(variable)) : undefined;
 }
 
 function closest(known: readonly Named[], name: string): Meant | undefined {

@@ -88,7 +88,7 @@ function unknownVariables(env: Variables): readonly Problem[] {
 		const meant = meantVariable(name);
 		const isOurs = name.startsWith(ENV_PREFIX) && !OTHER_VARIABLES.some((other) => name.startsWith(other));
 		if (meant === undefined ? !isOurs : meant.name === name) return [];
-		const hint = meant ? `, did you mean ${meant.name}?` : ".";
+		const hint = meant?.name === undefined ? "." : `, did you mean ${meant.name}?`;
 		const what = `${clip(name, 60)}: unknown variable${hint}`;
 		return [{ what, instead: "Ignoring it.", isLimit: meant?.isLimit ?? false }];
 	});
@@ -136,10 +136,11 @@ function unknownIn(content: Readonly<Record<string, unknown>>, shownAs: string):
 		.filter((key) => !OTHERS.includes(key) && !OBJECTS.has(key) && !READ.includes(key as Key))
 		.map((key) => ({ key, meant: meantKey(key) }));
 	const say = (keys: typeof unknown, isLimit: boolean): readonly Problem[] => {
-		const names = keys.map(({ key, meant }) => `${quote(key)}${meant ? ` (did you mean ${meant.name}?)` : ""}`);
+		const hint = (name?: string): string => (name === undefined ? "" : ` (did you mean ${name}?)`);
+		const names = keys.map(({ key, meant }) => quote(key) + hint(meant?.name));
 		const [noun, them] = keys.length === 1 ? ["key", "it"] : ["keys", "them"];
 		const what = `${shownAs}: unknown ${noun}: ${clip(names.join(", "), 160)}.`;
-		const list = keys.every(({ meant }) => meant) ? "" : ` Known keys: ${TOP_KEYS.join(", ")}.`;
+		const list = keys.every(({ meant }) => meant?.name !== undefined) ? "" : ` Known keys: ${TOP_KEYS.join(", ")}.`;
 		return keys.length === 0 ? [] : [{ what, instead: `Ignoring ${them}.${list}`, isLimit }];
 	};
 	const isLimit = ({ meant }: (typeof unknown)[number]): boolean => meant?.isLimit === true;

@@ -19,7 +19,7 @@ export interface Place {
 
 /** A place that can only lower what others give. */
 export interface LoweringPlace extends Place {
-	/** Its subject in "… can only lower a limit". */
+	/** The subject in "… can only lower a limit". */
 	readonly who: string;
 	/** It lowers values of these strengths, and defaults; the others beat it. */
 	readonly lowers: readonly Strength[];
@@ -93,10 +93,10 @@ function resolveOne<K extends Key>(
 		problems: [
 			...places.filter(isBad).map((place) => problem(place, stronger.includes(place))),
 			...lowering.filter(isBad).map((place) => problem(place, isHeard(place))),
-			...refused.map(({ who, values }) => ({
-				what: `${who} can only lower a limit; ignoring ${key}: ${quote(values[key])}.`,
-				instead,
-			})),
+			...refused.map(({ who, values }) => {
+				const [may, ignored] = tightens ? ["can only lower a limit", `${key}: `] : [`cannot set ${key}`, ""];
+				return { what: `${who} ${may}; ignoring ${ignored}${quote(values[key])}.`, instead };
+			}),
 		],
 	};
 }

@@ -8,9 +8,7 @@ import { root } from "../harness/index.ts";
 /** By page, in the order of its blocks: the test that runs it, or the reason. */
 const BLOCKS: Readonly<Record<string, readonly string[]>> = {
 	"README.md": ["test/docs/script.test.ts", "test/docs/script.test.ts"],
-	"docs/embedding.md": [
-		"not run: it clones from such an address and installs pi from the registry; test/package packs, installs and runs the program below it",
-	],
+	"docs/embedding.md": ["test/docs/install.test.ts"],
 	"docs/fleet.md": ["test/fleet/servers/docs.test.ts"],
 	"docs/scripts.md": ["test/docs/script.test.ts"],
 };

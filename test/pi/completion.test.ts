@@ -56,6 +56,7 @@ for (const [command, ...offered] of [
 	["/turn-limit ", "turns until you are asked", "unlimited", "tools"],
 	["/turn-limit tools ", "tools 200", "tools unlimited", "tools +10"],
 	["/turn-limit advise ", "--project", "only prompts in this folder", "--json"],
+	["/turn-limit advise --project ", "--days 30", "only the last 30 days", "--json"],
 ] as const) {
 	test(`Tab behind ${JSON.stringify(command)} lists what can follow, and no file`, async (t) => {
 		const pi = await host(t, { after: [echoesKeys], files: { "some-file.txt": "" } });

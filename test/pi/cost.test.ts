@@ -197,6 +197,20 @@ test("a limit of 0 for turns and for cost: two questions before each turn, and t
 	assert.deepEqual(ends(pi), [["declined", 2, 0.02]]);
 });
 
+test("limits of every scope run out in the same turn: each question has its number, and names the next", async (t) => {
+	const wider = { PI_TURN_LIMIT_DAY_COST: "0.01", PI_TURN_LIMIT_TREE_TURNS: "1", PI_TURN_LIMIT_SESSION_COST: "0.01" };
+	const env = { ...cost(0.01), PI_MAX_TURNS: "1", ...wider };
+	const { rpc } = await attended(t, "yes", { model: [mark(), text("done")], env });
+	const said = rpc.questions.map(({ title, message }) => `${title}: ${/Yes: (.*?)\. No:/.exec(message ?? "")?.[1]}`);
+	assert.deepEqual(said, [
+		"Day cost limit reached (1 of 5): $0.001 more; the tree turn limit is next",
+		"Tree turn limit reached (2 of 5): 1 more turn; the session cost limit is next",
+		"Session cost limit reached (3 of 5): $0.001 more; the turn limit is next",
+		"Turn limit reached (4 of 5): 1 more turn; the cost limit is next",
+		"Cost limit reached (5 of 5): $0.001 more, then the session cost limit",
+	]);
+});
+
 test("turns and cost run out in the same turn: one question each, and each yes resets its own meter", async (t) => {
 	const model = [...times(3), text("done")];
 	const { pi, rpc } = await attended(t, "yes", { model, env: { ...cost(0.02), PI_MAX_TURNS: "2" } });

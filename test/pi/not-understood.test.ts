@@ -116,8 +116,31 @@ describe("a command in a script", () => {
 		const pi = await host(t, { env: { PI_MAX_TURNS: "abc" } });
 		const { stderr, code } = await pi.print("/turn-limit");
 		const why = `pi-turn-limit: PI_MAX_TURNS: expected ${COUNT}, got "abc". No run would start.`;
-		assert.match(stderr, /\npi-turn-limit: turns +0 of 25 turns +default\n/);
-		assert.deepEqual([stderr.split("\n")[0], code], [why, 1]);
+		assert.match(stderr, /^pi-turn-limit: turns +0 of 25 turns +default\n/);
+		assert.deepEqual([stderr.split("\n").at(-2), code], [why, 1]);
+	});
+
+	for (const mode of ["print", "json"] as const) {
+		test(`that sets such a limit lets the prompt after it run; the bad value is only named (${mode})`, async (t) => {
+			const pi = await host(t, { model: [text("done")], env: { PI_TURN_LIMIT_COST: "5 USD" } });
+			const { stderr, code } = await pi[mode]("/turn-limit cost 5", "go");
+			const bad = 'PI_TURN_LIMIT_COST: expected dollars such as 2.50 or $2.50, or unlimited, got "5 USD".';
+			assert.deepEqual(stderr.split("\n"), [
+				"pi-turn-limit: Cost limit set to $5.00.",
+				`pi-turn-limit: ${bad} Using $5.00 (/turn-limit).`,
+				"",
+			]);
+			assert.deepEqual([code, pi.model.requests.length], [0, 1]);
+		});
+	}
+
+	test("that sets no such limit, or takes it back, leaves the prompt after it without a run, for the reason that counts", async (t) => {
+		const pi = await host(t, { env: { PI_MAX_TURNS: "abc" } });
+		const why = `pi-turn-limit: PI_MAX_TURNS: expected ${COUNT}, got "abc". Not started.`;
+		for (const commands of [["/turn-limit"], ["/turn-limit tools 5"], ["/turn-limit 5", "/turn-limit default"]]) {
+			const { stderr, code } = await pi.print(...commands, "go");
+			assert.deepEqual([stderr.split("\n").at(-2), code, pi.model.requests.length], [why, 1, 0]);
+		}
 	});
 
 	for (const mode of ["print", "json"] as const) {

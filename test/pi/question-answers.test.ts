@@ -96,10 +96,10 @@ test("at 60 columns and 20 rows a line that does not fit is left out whole", asy
 test("a number shows what was typed, and which other limit asks before it is spent", async (t) => {
 	const { tui } = await ready(t, { cols: 80, rows: 24, env: { PI_TURN_LIMIT_SESSION_TURNS: "4" } });
 	tui.type("2");
-	await tui.shows("✓ Continue (2 more turns) [y]");
+	await tui.shows(/✓ Continue \(2 more turns\)$/m);
 	await tui.shows(" 2: Enter takes it. Escape stops.");
 	tui.type("0");
-	await tui.shows("✓ Continue (3 more turns, then the session turn limit) [y]");
+	await tui.shows(/✓ Continue \(3 more turns, then the session turn limit\)$/m);
 	await tui.shows(" 20: Enter takes it. Escape stops.");
 	tui.press("enter");
 	await continued(tui);
@@ -236,6 +236,24 @@ test("what it is told has the lines that the person begins as elsewhere in pi, w
 	assert.equal(pi.model.requests[1]?.last, "one\ntwo\nthree");
 });
 
+test("in a low terminal the lines of what it is told stay in sight, and the question gives way", async (t) => {
+	const limits = { PI_TURN_LIMIT_COST: "5", PI_TURN_LIMIT_TOKENS: "500k", PI_TURN_LIMIT_SESSION_COST: "20" };
+	const shows = (pi: ExtensionAPI): void =>
+		void pi.on("agent_start", (_event, { ui }) => ui.setWidget("todo", ["1", "2"]));
+	const { pi, tui } = await ready(t, { cols: 40, rows: 15, env: limits, after: [shows] });
+	tui.press("down");
+	tui.press("enter");
+	await tui.shows("What should it know?");
+	const lines = ["use the", "other file", "please and", "then run it"];
+	for (const [i, line] of lines.entries()) {
+		tui.type(i === 0 ? line : `\n${line}`);
+		await tui.shows(editor(...lines.slice(0, i + 1)));
+	}
+	tui.press("enter");
+	await continued(tui);
+	assert.equal(pi.model.requests[1]?.last, lines.join("\n"));
+});
+
 test("in the line that it is told, Escape closes the editor's completions first, and Enter takes the one that is marked", async (t) => {
 	const { pi, tui } = await ready(t, { cols: 80, rows: 30 });
 	tui.press("down");
@@ -280,9 +298,9 @@ test("a number and Enter open one round of that size, and the next yes buys the 
 	tui.type("go\r");
 	await tui.shows("→ Continue (1 more turn)");
 	tui.type("30");
-	await tui.shows("✓ Continue (30 more turns) [y]");
+	await tui.shows(/✓ Continue \(30 more turns\)$/m);
 	tui.press("backspace");
-	await tui.shows("✓ Continue (3 more turns) [y]");
+	await tui.shows(/✓ Continue \(3 more turns\)$/m);
 	assert.equal(pi.model.requests.length, 1);
 	tui.press("enter");
 	await tui.shows("You've used 3 turns.");
@@ -341,7 +359,7 @@ test("Ctrl+C in the line that it is told is a no", async (t) => {
 	assert.equal(pi.model.requests.length, 1);
 });
 
-test("Ctrl+O shows what the tools said, PageUp scrolls where pi does, and the question waits", async (t) => {
+test("Ctrl+O shows what the tools said, PageUp and Ctrl+Up scroll where pi does, and the question waits", async (t) => {
 	const reply = (): Reply => ({ text: `first ${"line\n\n".repeat(60)}last`, calls: [bash("seq 1 60")] });
 	const { tui } = await ready(t, { rows: 40, cols: 80, reply });
 	tui.press("ctrl+o");
@@ -352,6 +370,10 @@ test("Ctrl+O shows what the tools said, PageUp scrolls where pi does, and the qu
 		tui.type("\x1b[6~");
 		await tui.lacks(/^ first line$/m);
 		tui.type("\x1b[5~");
+		await tui.shows(/^ first line$/m);
+		tui.type("\x1b[1;5F");
+		await tui.lacks(/^ first line$/m);
+		tui.type("\x1b[1;5A");
 		await tui.shows(/^ first line$/m);
 		tui.type("\x1b[1;5F");
 		await tui.lacks(/^ first line$/m);

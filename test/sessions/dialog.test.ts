@@ -424,7 +424,7 @@ describe("a person who types at a list", () => {
 		await screen.pause();
 		await screen.type("500");
 		await screen.press("\x7f");
-		assert.ok(screen.shown.includes("✓ 50 more [y]"));
+		assert.ok(screen.shown.includes("✓ 50 more"));
 		const { renders } = screen;
 		await screen.pause(5000);
 		assert.deepEqual([seen.result, screen.renders], [undefined, renders]);
@@ -469,12 +469,19 @@ describe("keys that scroll", () => {
 			scrollBy: (lines: number) => scrolled.push(lines),
 			scrollToTop: () => scrolled.push("top"),
 			scrollToBottom: () => scrolled.push("bottom"),
+			scrollToPrompt: (direction: number) => scrolled.push(`prompt ${direction}`),
 		});
 		screen.keybindings = new KeybindingsManager({
 			...TUI_KEYBINDINGS,
 			"app.tools.expand": { defaultKeys: "ctrl+o", description: "" },
 			"tui.altScreen.top": { defaultKeys: "ctrl+home", description: "" },
 			"tui.altScreen.bottom": { defaultKeys: "ctrl+end", description: "" },
+			...Object.fromEntries(
+				["halfPageUp", "halfPageDown", "lineUp", "lineDown"].map((name, i) => [
+					`tui.altScreen.${name}`,
+					{ defaultKeys: `f${i + 1}`, description: "" },
+				]),
+			),
 		} as never);
 		const seen = await screen.open();
 		await screen.pause();
@@ -482,7 +489,10 @@ describe("keys that scroll", () => {
 		await screen.press("y");
 		await screen.press("\x1b[5~", "\x1b[6~", "\x1b[1;5H", "\x1b[1;5F", "\x1b[<64;3;4M", "\x1b[<65;3;4M");
 		const page = screen.rows - 4 - 3 - length;
-		assert.deepEqual(scrolled, [-page, page, "top", "bottom", -3, 3]);
+		assert.deepEqual(scrolled.splice(0), [-page, page, "top", "bottom", -3, 3]);
+		await screen.press("\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[1;5A", "\x1b[1;6A", "\x1b[1;5B", "\x1b[1;6B");
+		const half = Math.ceil(page / 2);
+		assert.deepEqual(scrolled, [-half, half, -1, 1, "prompt -1", "prompt -1", "prompt 1", "prompt 1"]);
 		assert.equal(screen.expanded, false);
 		await screen.press("\x0f");
 		assert.equal(screen.expanded, true);
@@ -492,6 +502,32 @@ describe("keys that scroll", () => {
 		await screen.pause(500);
 		assert.deepEqual(seen.result, { kind: "picked", id: "yes" });
 		assert.equal(screen.editor.getText(), "");
+	});
+
+	test("are keys: a typed answer waits until they are quiet as well", async (t) => {
+		const screen = new Screen(t);
+		Object.assign(screen.tui, { scrollBy: () => {} });
+		screen.keybindings = new KeybindingsManager({
+			...TUI_KEYBINDINGS,
+			"app.tools.expand": { defaultKeys: "ctrl+o", description: "" },
+		} as never);
+		const seen = await screen.open();
+		for (const key of ["\x0f", "\x1b[5~", "\x1b[<64;3;4M"]) {
+			await screen.pause(799);
+			await screen.press(key);
+		}
+		await screen.pause(799);
+		assert.ok(screen.shown.includes("One moment…"));
+		await screen.pause(1);
+		await screen.press("y");
+		for (const key of ["\x0f", "\x1b[5~", "\x1b[<64;3;4M"]) {
+			await screen.pause(499);
+			await screen.press(key);
+		}
+		await screen.pause(499);
+		assert.equal(seen.result, undefined);
+		await screen.pause(1);
+		assert.deepEqual(seen.result, { kind: "picked", id: "yes" });
 	});
 
 	test("are no keys of ours where the terminal itself scrolls", async (t) => {
@@ -789,6 +825,22 @@ describe("a choice that asks for a text", () => {
 		const passed = t.mock.method(screen.editor, "handleInput");
 		await screen.press("\x04", "\x0c", "\t");
 		assert.equal(passed.mock.callCount(), 0);
+		await screen.press("\x03");
+	});
+
+	test("leaves the editor in sight however many lines the text has, and gives way itself", async (t) => {
+		const { screen } = await asking(t);
+		const shown = (room: number): string[] => {
+			// Beside the editor: a line of the transcript, one above the widgets, and the footer's two.
+			screen.rows = 1 + 1 + screen.editor.render(80).length + 2 + room;
+			assert.deepEqual(screen.focus?.render(80), []);
+			return screen.shown;
+		};
+		for (const line of ["one", "\n", "two", "\n", "three", "\n", "four"]) await screen.type(line);
+		assert.deepEqual(shown(3), ["Title", "What?", "Enter sends it. Esc goes back."]);
+		assert.deepEqual(shown(2), ["Title", "What?"]);
+		assert.deepEqual(shown(1), ["What?"]);
+		for (const room of [0, -1]) assert.deepEqual(shown(room), []);
 		await screen.press("\x03");
 	});
 

@@ -99,6 +99,21 @@ describe("completion", () => {
 		],
 		["advise --j", "advise --json: figures for a program"],
 		[
+			"advise --project ",
+			"--days 30: only the last 30 days",
+			"--apply: set what it suggests, after a question",
+			"--json: figures for a program",
+			"--session-dir: the sessions in another folder",
+		],
+		["advise  --DAYS 7 --json --project --s", "--session-dir: the sessions in another folder"],
+		[
+			`advise --session-dir "A  b's" --days 7 --`,
+			"--project: only prompts in this folder",
+			"--apply: set what it suggests, after a question",
+			"--json: figures for a program",
+		],
+		["advise --days ", "advise --days 30: only the last 30 days"],
+		[
 			"forget t",
 			"forget turns: take it out of your file",
 			"forget tools: take it out of your file",
@@ -111,6 +126,25 @@ describe("completion", () => {
 	] as const) {
 		test(`by Tab of ${JSON.stringify(typed)}`, () => assert.deepEqual(listed(offer(typed)), expected));
 	}
+
+	test("by Tab leaves what stands before an option as it is typed", () => {
+		const typed = ' Advise --session-dir "A  b"   --P';
+		assert.equal(offer(typed)?.[0]?.value, 'Advise --session-dir "A  b"   --project');
+	});
+
+	test("by Tab offers no option where a value is due, or where all are given", () => {
+		const all = "advise --project --days 30 --apply --json --session-dir a";
+		for (const typed of [
+			"advise --json --days ",
+			"advise --json --session-dir ",
+			'advise --session-dir "a ',
+			`${all} `,
+		])
+			assert.equal(offer(typed), null, typed);
+		assert.equal(offer("advise --json x"), null);
+		assert.equal(offer("tools --json "), null);
+		assert.equal(offer("advise --days 7 --json"), null);
+	});
 
 	test("by Tab of nothing lists every word, and none of its values", () => {
 		const words = offer("")?.map(({ value }) => value) ?? [];

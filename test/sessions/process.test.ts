@@ -28,6 +28,12 @@ const stopLine =
 const partialLine =
 	"pi-turn-limit: finished after the wrap-up near the limit of 2 turns (PI_MAX_TURNS); spent: 2 turns, 1 tool call, $0.02.\n";
 
+/** The tree of a root that lives. */
+function parent(): string {
+	const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8").split(") ").at(-1) ?? "";
+	return `${process.ppid}.${stat.split(" ")[19]}.1`;
+}
+
 /** A script with these prompts. */
 async function script(t: TestContext, prompts: readonly string[], options: InsideOptions = {}) {
 	const followed = new Followed(t);
@@ -242,11 +248,6 @@ describe("the line about a stop", () => {
 describe("a limit that was not understood", () => {
 	const bad = { model: endless(text("done")), env: { PI_MAX_TURNS: "abc", PI_TURN_LIMIT_BELL: "loud" } };
 	const what = 'PI_MAX_TURNS: expected a whole number from 0, or unlimited, got "abc".';
-	const parent = (): string => {
-		const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8").split(") ").at(-1) ?? "";
-		return `${process.ppid}.${stat.split(" ")[19]}.1`;
-	};
-
 	for (const mode of ["print", "json"] as const) {
 		test(`ends a script before its first request, with one line and 1 (${mode})`, async (t) => {
 			const { pi, followed } = await script(t, [], { ...bad, mode });
@@ -328,9 +329,41 @@ describe("a limit that was not understood", () => {
 	test("does not keep `/turn-limit` from answering, which names it and makes the exit code 1", async (t) => {
 		const { followed } = await script(t, ["/turn-limit tools"], bad);
 		const [first, second] = followed.stderr.split("\n");
-		assert.equal(first, `pi-turn-limit: ${what} No run would start.`);
-		assert.match(second ?? "", /^pi-turn-limit: tool calls +0 tool calls, unlimited +default$/);
+		assert.match(first ?? "", /^pi-turn-limit: tool calls +0 tool calls, unlimited +default$/);
+		assert.equal(second, `pi-turn-limit: ${what} No run would start.`);
 		assert.deepEqual([followed.exits, process.exitCode], [[], 1]);
+	});
+});
+
+describe("a command that sets a limit that was not understood", () => {
+	const env = { PI_TURN_LIMIT_COST: "5 USD" };
+	const bad = 'PI_TURN_LIMIT_COST: expected dollars such as 2.50 or $2.50, or unlimited, got "5 USD".';
+
+	test("lets a script run, with the bad value named; going back to the other places does not", async (t) => {
+		const { pi, followed } = await script(t, ["/turn-limit cost 5", "ends"], { ...fated, env });
+		const said = `pi-turn-limit: Cost limit set to $5.00.\npi-turn-limit: ${bad} Using $5.00 (/turn-limit).\n`;
+		assert.deepEqual([followed.stderr, process.exitCode, pi.model.requests.length], [said, undefined, 1]);
+		await pi.run("/turn-limit cost 6");
+		assert.equal(followed.stderr, `${said}pi-turn-limit: Cost limit set to $6.00.\n`);
+		await pi.run("/turn-limit default");
+		assert.ok(followed.stderr.endsWith(`\npi-turn-limit: ${bad} No run would start.\n`), followed.stderr);
+		await pi.session.prompt("ends");
+		assert.ok(followed.stderr.endsWith(`\npi-turn-limit: ${bad} Not started.\n`), followed.stderr);
+		assert.deepEqual([followed.exits[0], pi.model.requests.length], [1, 1]);
+	});
+
+	test("lets a subagent run that listens over rpc, and says nothing of runs where it sets another", async (t) => {
+		const member = { ...env, PI_TURN_LIMIT_ROOT: parent() };
+		const { pi } = await script(t, [], { ...fated, env: member, person: () => true });
+		await pi.run("/turn-limit tools 5");
+		const said = [bad, "Tool limit set to 5."];
+		const messages = () => pi.notifications.map(({ message }) => message);
+		assert.deepEqual(messages(), said);
+		await pi.run("/turn-limit cost 5");
+		const named = [`${bad} Using $5.00 (/turn-limit).`, "Cost limit set to $5.00."];
+		assert.deepEqual(messages().toSorted(), [...said, ...named].toSorted());
+		await pi.session.prompt("ends");
+		assert.equal(pi.model.requests.length, 1);
 	});
 });
 

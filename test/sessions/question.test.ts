@@ -149,6 +149,46 @@ describe("the question", () => {
 		assert.deepEqual(seen("cost"), ["Cost limit reached (3 of 3)", "Continue ($0.50 more)"]);
 	});
 
+	test("counts shared limits that are reached as well, and names the one that comes next", () => {
+		const run = new Driver({
+			attended: true,
+			dayCost: 500_000,
+			treeTurns: 1,
+			monthCost: 9e6,
+			sessionTurns: 1,
+		}).prompt();
+		run.request();
+		run.charge("cost", 500_000);
+		run.end();
+		const seen: unknown[] = [];
+		while (run.request().every((word) => word !== "admit") && run.phase === "asking") {
+			for (; run.state.phase.name === "asking"; run.answer("yes")) {
+				const { title, choices } = questionAbout(run.state, run.state.phase.meter, String);
+				seen.push(`${title}: ${choices[0]?.label}`);
+			}
+		}
+		assert.deepEqual(seen, [
+			"Day cost limit reached (1 of 3): Continue ($0.05 more; the tree turn limit is next)",
+			"Tree turn limit reached (2 of 3): Continue (1 more turn; the session turn limit is next)",
+			"Session turn limit reached (3 of 3): Continue (1 more turn)",
+		]);
+	});
+
+	test("counts no shared limit where the question is about one that is not, and no budget of a fleet, which nobody here is asked about", () => {
+		const call = new Driver({ attended: true, toolCalls: 1, treeCost: 500_000 }).prompt();
+		call.request();
+		call.calls(1);
+		call.charge("cost", 500_000);
+		call.call();
+		assert.equal(questionAbout(call.state, "toolCalls", String).title, "Tool limit reached");
+		const run = new Driver({ attended: true, dayTurns: 1, budgetTurns: 2 }).prompt();
+		run.turns(1);
+		run.ask({ type: "turn_requested" });
+		const full = { used: 2, cap: 2 };
+		run.send({ type: "filled", meter: "dayTurns", balances: { dayTurns: { used: 1, cap: 1 }, budgetTurns: full } });
+		assert.equal(questionAbout(run.state, "dayTurns", String).title, "Day turn limit reached");
+	});
+
 	test("promises no more than another limit of the same leaves", () => {
 		const run = new Driver({ attended: true, turns: 2, sessionTurns: 3 }).prompt();
 		run.turns(2);

@@ -95,7 +95,7 @@ describe("a week and a month", () => {
 		await pi.run("go");
 		assert.deepEqual(
 			pi.asked.map(({ title }) => title),
-			["Month", "Week", "Day", "Tree", "Month"].map((scope) => `${scope} turn limit reached`),
+			["Month", "Week", "Day", "Tree", "Month"].map((scope, i) => `${scope} turn limit reached (${(i % 4) + 1} of 4)`),
 		);
 		assert.equal(questions(pi)[0], "You've used 2 turns this month. Continue?");
 		assert.equal(questions(pi)[1], "You've used 2 turns this week. Continue?");

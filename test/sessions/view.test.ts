@@ -85,7 +85,7 @@ describe("the list", () => {
 			size: (typed) => (typed === "50" ? { grant: 50, label: "50 more" } : undefined),
 		};
 		const at = (held: string) => lines({ dialog: sizes, list: { counts: true, row: 0, held } });
-		assert.equal(at("50")[5], " ✓ 50 more [y]");
+		assert.deepEqual(at("50").slice(5, 8), [" ✓ 50 more", "   Tell", "   No"]);
 		assert.equal(at("50")[9], " 50: Enter takes it. Escape stops.");
 		assert.equal(at("y")[5], " ✓ Yes [y]");
 		assert.equal(at("")[9], " y/n, a number, or ↑↓ and Enter. Escape stops.");
@@ -93,13 +93,13 @@ describe("the list", () => {
 	});
 
 	test("marks nothing while what is typed is no answer", () => {
-		for (const [held, hint] of [
-			["0", "0: not an amount. Escape stops."],
-			["ye", "Pause typing to answer. Escape stops."],
+		for (const [held, yes, no, hint] of [
+			["0", "Yes", "No", "0: not an amount. Escape stops."],
+			["ye", "Yes [y]", "No [n]", "Pause typing to answer. Escape stops."],
 		] as const) {
 			const typed = view({ list: { counts: true, row: 0, held } });
 			const shown = dialogLines(piTui, coloured, typed, 60, 40);
-			assert.deepEqual(shown.slice(5), ["<dim>   Yes [y]", "<dim>   Tell", "<dim>   No [n]", "", `<dim> ${hint}`]);
+			assert.deepEqual(shown.slice(5), [`<dim>   ${yes}`, "<dim>   Tell", `<dim>   ${no}`, "", `<dim> ${hint}`]);
 		}
 	});
 
@@ -281,8 +281,16 @@ describe("the list in a low terminal", () => {
 		assert.deepEqual(lines({ asks, list: { counts: true, row: 2, held: "" } }, 2), [" Title", " What?"]);
 	});
 
-	test("needs a row for the title, the hint and each choice, or one for the line that asks", () => {
+	test("gives way to the text that is being written", () => {
+		for (const [rows, shown] of [
+			[1, [" What?"]],
+			[0, []],
+			[-3, []],
+		] as const)
+			assert.deepEqual(lines({ asks }, rows), shown);
+	});
+
+	test("needs a row for the title, the hint and each choice", () => {
 		assert.equal(leastRows(view()), 5);
-		assert.equal(leastRows(view({ asks })), 3);
 	});
 });

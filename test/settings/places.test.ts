@@ -133,12 +133,37 @@ describe("a variable that is unknown", () => {
 		});
 	}
 
+	for (const name of [
+		...["SESSION_TOOLS", "TREE_TIME", "WEEK_REPEATS", "MONTH_TOOLS", "MONTH_MAX_TIME", "DAY_TOOL_CALLS", "DAY_TOLS"],
+		...["BUDGET_TOOLS", "BUDGET_MONTH_TIME"],
+	]) {
+		const variable = `PI_TURN_LIMIT_${name}`;
+		test(`and would limit what its scope does not stops a script: ${variable}`, () => {
+			assert.deepEqual(told(problemsOf(variable)), [`${variable}: unknown variable. Ignoring it.`]);
+			assert.deepEqual(stopping(problemsOf(variable)), [`${variable}: unknown variable.`]);
+		});
+	}
+
+	for (const [name, meant] of [
+		["PI_MAX_COST", "PI_TURN_LIMIT_COST"],
+		["PI_MAX_TOKENS", "PI_TURN_LIMIT_TOKENS"],
+		["PI_MAX_DAY_COST", "PI_TURN_LIMIT_DAY_COST"],
+	] as const) {
+		test(`and is like PI_MAX_TURNS is only named, because it may be another program's: ${name}`, () => {
+			const sentence = `${name}: unknown variable, did you mean ${meant}? Ignoring it.`;
+			assert.deepEqual(told(problemsOf(name)), [sentence]);
+			assert.deepEqual(stopping(problemsOf(name)), []);
+		});
+	}
+
 	test("and close to another setting's, or to none, is only named", () => {
 		const bell = "PI_TURN_LIMIT_BELLS: unknown variable, did you mean PI_TURN_LIMIT_BELL? Ignoring it.";
 		const none = "PI_TURN_LIMIT_COLOUR: unknown variable. Ignoring it.";
 		for (const [name, sentence] of [
 			["PI_TURN_LIMIT_BELLS", bell],
 			["PI_TURN_LIMIT_COLOUR", none],
+			["PI_TURN_LIMIT_DAY_COLOUR", none.replace("COLOUR", "DAY_COLOUR")],
+			["PI_TURN_LIMIT_PLANET_COST", none.replace("COLOUR", "PLANET_COST")],
 		] as const) {
 			assert.deepEqual(told(problemsOf(name)), [sentence]);
 			assert.deepEqual(stopping(problemsOf(name)), []);
@@ -151,7 +176,14 @@ describe("a variable that is unknown", () => {
 	test("is none of those that others read, none without a value, and none without our prefix", () => {
 		const budget = { PI_TURN_LIMIT_BUDGET: "x", PI_TURN_LIMIT_BUDGET_ACCOUNT: "a", PI_TURN_LIMIT_BUDGET_DAY_COST: "2" };
 		const env = { PI_TURN_LIMIT_ROOT: "1", ...budget, PI_TURN_LIMIT_BUDGET_COLOUR: "red" };
-		const others = { PI_MAX_TOKENS: "1", COST: "1", MY_TURN_LIMIT_COST: "1", CI_MAX_TURNS: "1", API_MAX_TURNS: "1" };
+		const others = {
+			PI_MAX_SIZE: "1",
+			PI_MAX_RETRIES: "1",
+			COST: "1",
+			MY_TURN_LIMIT_COST: "1",
+			CI_MAX_TURNS: "1",
+			API_MAX_TURNS: "1",
+		};
 		assert.deepEqual(fromEnvironment({ ...env, ...others }).problems, []);
 		for (const value of ["", "  "]) assert.deepEqual(problemsOf("PI_TURN_LIMIT_COSTS", value), []);
 		assert.deepEqual(fromEnvironment({ PI_TURN_LIMIT_COSTS: undefined }).problems, []);
@@ -260,6 +292,7 @@ test("unknown keys are reported in one sentence with the known ones; the known o
 		`the file: unknown keys: "colour", "bel" (did you mean bell?), "__proto__". Ignoring them. Known keys: ${KNOWN}.`,
 	]);
 	assert.deepEqual(stopping(problems), []);
+	assert.deepEqual(stopping(read('{ "year": { "maxCost": 5 }, "days.maxFiles": 5 }').problems), []);
 	assert.deepEqual(told(read('{ "gracee": 1 }').problems), [
 		'the file: unknown key: "gracee" (did you mean grace?). Ignoring it.',
 	]);
@@ -306,6 +339,7 @@ for (const scope of WIDER_SCOPES.filter((scope) => scope !== "fleet")) {
 		assert.deepEqual(told(problems), [
 			`the file: unknown key: "${scope}.maxFiles". Ignoring it. Known keys: ${KNOWN}.`,
 		]);
+		assert.deepEqual(stopping(problems), [`the file: unknown key: "${scope}.maxFiles".`]);
 		const none = read(JSON.stringify({ [scope]: 5 }));
 		assert.deepEqual(none.place.values, {});
 		assert.deepEqual(told(none.problems), [`${scope} in the file: expected an object, got 5. Ignoring it.`]);

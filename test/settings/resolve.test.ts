@@ -75,6 +75,14 @@ test("a project that would raise a limit is told which value is used instead", (
 	]);
 });
 
+test("a project that sets what is no project's to set is told so", () => {
+	assert.deepEqual(told(resolved({ project: { bell: false, repeatsExcept: ["poll"], grace: 0 } }).problems), [
+		"A project file can only lower a limit; ignoring grace: 0. Using 2 (default).",
+		"A project file cannot set bell; ignoring false. Using on (default).",
+		'A project file cannot set repeatsExcept; ignoring ["poll"]. Using none (default).',
+	]);
+});
+
 test("places that can only lower are heard one after the other, each against the strengths it lowers", () => {
 	const at = (max: number) => place("project", { maxTurns: max });
 	const found = (...places: ReturnType<typeof lowering>[]) =>

@@ -33,7 +33,6 @@ export default function (pi: Pi): void {
 	takeAddress(process.env, processMemory);
 	let hasFailed = false;
 	pi.on("input", ({ source }, ctx) => {
-		if (hasFailed) notStarted("A command before this prompt failed.");
 		if (source !== "extension") writeNow(ctx);
 	});
 	let hasPrinted = (): boolean => false;
@@ -61,6 +60,10 @@ export default function (pi: Pi): void {
 		// Another extension can start runs in its own `session_shutdown`, before we hear of the end.
 		giveUp: (answer, isEnding, ctx, role) => giveUp(answer, isEnding || hasPrinted(), ctx, role),
 		debtLost: failAtExit,
+	});
+	// After the session, which gives its own reason if its limits were not understood.
+	pi.on("input", () => {
+		if (hasFailed) notStarted("A command before this prompt failed.");
 	});
 }
 

@@ -237,8 +237,24 @@ export function complete(prefix: string): Item[] | null {
 	return mistakeIn(parseCommand(prefix)) === undefined ? null : offer(prefix);
 }
 
+/** Options of `advise`, none of which waits for its value, and the beginning of another. Quotes are closed. */
+const MORE_OPTIONS = /^advise((?: +(?:"[^"]*"|'[^']*'|[^\s"'])+)+)(?<!--days|--session-dir) +(\S*)$/i;
+
+/** The options of `advise` that can follow those that are typed. */
+function offerOptions(typed: string, given: string, begun: string): Item[] | null {
+	const found = ENTRIES.flatMap(([value, description]): Item[] => {
+		const label = /^advise (--.*)/.exec(value)?.[1];
+		const isGiven = label === undefined || given.toLowerCase().includes(label.replace(/ .*/, ""));
+		if (isGiven || label === begun || !label.startsWith(begun.toLowerCase())) return [];
+		return [{ value: typed.slice(0, typed.length - begun.length) + label, label, description }];
+	});
+	return found.length === 0 ? null : found;
+}
+
 /** Everything that can follow: words first, and the values of a word behind it. */
 export function offer(prefix: string): Item[] | null {
+	const [typed, given, option = ""] = MORE_OPTIONS.exec(prefix.trimStart()) ?? [];
+	if (typed !== undefined && given !== undefined) return offerOptions(typed, given, option);
 	const begun = prefix.trimStart().toLowerCase();
 	const found = ENTRIES.filter(([value]) => value.startsWith(begun) && value !== begun);
 	const next = found.filter(([value]) => !found.some(([word]) => value.startsWith(`${word} `)));

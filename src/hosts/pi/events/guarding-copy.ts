@@ -70,11 +70,18 @@ export class GuardingCopy implements SessionGuard {
 	}
 
 	async command(args: string, ctx: Context): Promise<void> {
-		const { duty, role, notices, command } = this.#parts;
+		const { duty, role, settings, notices, command } = this.#parts;
 		if (!isSupported(ctx)) return notices.say(TOO_OLD, "error", ctx);
-		if (duty.name === "unable" && isScript(ctx, role))
-			notices.say(`${duty.unableReason} No run would start.`, "error", ctx);
 		await execute(command, args, ctx);
+		const { unableReason } = settings;
+		if (unableReason !== undefined) {
+			duty.cannot(unableReason);
+			if (isScript(ctx, role)) notices.say(`${unableReason} No run would start.`, "error", ctx);
+		} else if (duty.name === "unable") {
+			// It has set the limit that was not understood.
+			duty.can();
+			notices.warnOnce(settings.problems.join("\n"), ctx);
+		}
 	}
 
 	get hasBegun(): boolean {

@@ -35,6 +35,11 @@ export class Duty {
 		this.#name = "off";
 	}
 
+	/** The limits of the session that it guards can be enforced after all. */
+	can(): void {
+		this.#name = "guard";
+	}
+
 	cannot(unableReason: string): void {
 		this.#name = "unable";
 		this.#unableReason = unableReason;

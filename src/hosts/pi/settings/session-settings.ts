@@ -46,8 +46,8 @@ export class SessionSettings {
 	#recalled: Values = {};
 	/** Of those, the ones that were announced. */
 	#told: readonly Key[] = [];
-	/** Limits that were not understood when the places were last read. */
-	#misread: readonly Problem[] = [];
+	/** Of the values that the places give now. */
+	#valueProblems: readonly Problem[] = [];
 
 	/** `places` apply until a session has started, because a program that embeds pi need not start one. */
 	constructor(
@@ -71,8 +71,9 @@ export class SessionSettings {
 		this.#attended = attended;
 		this.#root = root ?? this.#root;
 		this.#around = this.#surroundings(ctx);
-		const problems = [...this.#around.problems, ...this.#read(ctx), ...this.#settle()];
-		this.#misread = problems.filter(({ isLimit }) => isLimit);
+		const damaged = this.#read(ctx);
+		this.#settle();
+		const problems = [...this.#around.problems, ...damaged, ...this.#valueProblems];
 		return [...problems.map(sentenceOf), ...this.#announce()];
 	}
 
@@ -94,11 +95,22 @@ export class SessionSettings {
 		return found?.kind === "budget" ? found.budget : undefined;
 	}
 
+	/** What is wrong in the places, and what is used instead. */
+	get problems(): readonly string[] {
+		return this.#problems.map(sentenceOf);
+	}
+
+	get #problems(): readonly Problem[] {
+		return [...this.#around.problems, ...this.#valueProblems];
+	}
+
 	/** Why nothing may run: the fleet's budget cannot be used or, where nobody can be asked, a limit was not understood. */
 	get unableReason(): string | undefined {
 		const found = this.#around.budget;
-		const misread = this.#attended ? [] : this.#misread.map(({ what }) => what);
-		return [...misread, ...(found?.kind === "unusable" ? found.why : [])].join(" ") || undefined;
+		const misread = this.#attended ? [] : this.#problems.filter(({ isLimit }) => isLimit);
+		return (
+			[...misread.map(({ what }) => what), ...(found?.kind === "unusable" ? found.why : [])].join(" ") || undefined
+		);
 	}
 
 	/** The place of a meter's limit. */
@@ -165,10 +177,10 @@ export class SessionSettings {
 		return problems;
 	}
 
-	#settle(): readonly Problem[] {
+	#settle(): void {
 		const { settings, problems } = this.#resolve();
 		this.#current = { ...lowered(settings, this.#root, COMMAND), ...limitsOf(this.budget) };
-		return problems;
+		this.#valueProblems = problems;
 	}
 
 	#resolve(recalled = this.#recalled, set = this.#own): ReturnType<typeof resolve> {

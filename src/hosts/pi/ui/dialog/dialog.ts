@@ -135,7 +135,7 @@ class OpenDialog implements Component {
 	handleInput(data: string): void {
 		this.#guard(() => {
 			this.#left = this.#options.seconds;
-			if (!this.#editor.overlay && this.#screen.scroll(data)) return;
+			if (!this.#editor.overlay && this.#screen.scroll(data)) return this.#wait();
 			const key = readKey(this.#parts.piTui, this.#parts.keybindings, data);
 			const isNo = this.#is(data, "tui.input.copy") || this.#is(data, "tui.select.cancel");
 			if (this.#editor.overlay && !this.#isAnswer(key, isNo)) this.#passOn(data);

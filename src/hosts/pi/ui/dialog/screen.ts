@@ -23,7 +23,22 @@ interface Scrolling {
 	readonly scrollBy?: (lines: number) => void;
 	readonly scrollToTop?: () => void;
 	readonly scrollToBottom?: () => void;
+	readonly scrollToPrompt?: (direction: 1 | -1) => void;
 }
+
+/** What pi's own keys do there, by the end of their names. `page`: the lines of the transcript in sight. */
+const SCROLLS: Readonly<Record<string, (tui: Scrolling, page: number) => void>> = {
+	pageUp: (tui, page) => tui.scrollBy?.(-page),
+	pageDown: (tui, page) => tui.scrollBy?.(page),
+	halfPageUp: (tui, page) => tui.scrollBy?.(-Math.ceil(page / 2)),
+	halfPageDown: (tui, page) => tui.scrollBy?.(Math.ceil(page / 2)),
+	lineUp: (tui) => tui.scrollBy?.(-1),
+	lineDown: (tui) => tui.scrollBy?.(1),
+	previousPrompt: (tui) => tui.scrollToPrompt?.(-1),
+	nextPrompt: (tui) => tui.scrollToPrompt?.(1),
+	top: (tui) => tui.scrollToTop?.(),
+	bottom: (tui) => tui.scrollToBottom?.(),
+};
 
 /** A turn of the mouse's wheel: 64 is up, 65 down. */
 const WHEEL = /^\x1b\[<(64|65);/;
@@ -72,15 +87,16 @@ export class Screen<End> {
 	}
 
 	/**
-	 * In a terminal that is too low for the dialog and the editor, the overlay shows it and covers the editor. So it does
-	 * where another extension's overlay may cover the widget.
+	 * In a terminal that is too low for the list and the editor, the overlay shows it and covers the editor. So it does
+	 * where another extension's overlay may cover the widget. It never covers a text that is being written.
 	 */
 	lines(place: "widget" | "overlay", view: View, width: number): string[] {
 		const { ui, piTui, tui } = this.#parts;
 		if (this.#isMeasuring) return [];
 		const { rows } = tui.terminal;
 		const room = rows - 1 - this.#rowsAround(width);
-		const fits = !view.hasKeys || (room >= leastRows(view) && !view.hasOverlay);
+		const isWriting = view.asks !== undefined;
+		const fits = !view.hasKeys || isWriting || (room >= leastRows(view) && !view.hasOverlay);
 		if (fits !== (place === "widget")) return [];
 		const lines = dialogLines(piTui, ui.theme, view, width, fits ? room : rows);
 		this.#page = Math.max(1, room - lines.length);
@@ -101,18 +117,17 @@ export class Screen<End> {
 	/** True if the key shows more of the transcript, as it does elsewhere in pi. */
 	scroll(data: string): boolean {
 		const { ui, tui, keybindings } = this.#parts;
-		const { scrollBy, scrollToTop, scrollToBottom }: Scrolling = tui as Scrolling;
+		const screen = tui as Scrolling;
 		const is = (name: string): boolean => keybindings.matches(data, name as Parameters<Keybindings["matches"]>[1]);
-		if (is("app.tools.expand")) ui.setToolsExpanded(!ui.getToolsExpanded());
+		const isExpand = is("app.tools.expand");
+		if (isExpand) ui.setToolsExpanded(!ui.getToolsExpanded());
 		// In pi's other mode the terminal itself scrolls.
-		else if (!scrollBy) return false;
-		else if (is("tui.altScreen.pageUp")) scrollBy.call(tui, -this.#page);
-		else if (is("tui.altScreen.pageDown")) scrollBy.call(tui, this.#page);
-		else if (is("tui.altScreen.top")) scrollToTop?.call(tui);
-		else if (is("tui.altScreen.bottom")) scrollToBottom?.call(tui);
-		else if (WHEEL.test(data)) scrollBy.call(tui, WHEEL.exec(data)?.[1] === "64" ? -WHEEL_LINES : WHEEL_LINES);
-		else return false;
-		return true;
+		if (isExpand || !screen.scrollBy) return isExpand;
+		const [, scroll] = Object.entries(SCROLLS).find(([name]) => is(`tui.altScreen.${name}`)) ?? [];
+		const wheel = WHEEL.exec(data);
+		scroll?.(screen, this.#page);
+		if (wheel) screen.scrollBy(wheel[1] === "64" ? -WHEEL_LINES : WHEEL_LINES);
+		return scroll !== undefined || wheel !== null;
 	}
 
 	/** Clears the screen. The keys go to `focus`, if there is one. */

@@ -30,9 +30,9 @@ export interface View {
 	readonly left?: number | undefined;
 }
 
-/** The rows that a dialog needs at least: the title, every choice or the line that asks, and what the keys do. */
-export function leastRows({ dialog, asks }: View): number {
-	return 2 + (asks === undefined ? dialog.choices.length : 1);
+/** The rows that a list needs at least: the title, every choice, and what the keys do. */
+export function leastRows({ dialog }: View): number {
+	return 2 + dialog.choices.length;
 }
 
 /** At most `room` lines, of at most `width` columns. Leaves out first what helps least. */
@@ -53,6 +53,7 @@ export function dialogLines(piTui: PiTui, theme: Theme, view: View, width: numbe
 	const body = [...spent.map(wrap), ...dialog.activity.map((text) => [cut(text)]), ...others.map(wrap)];
 	const head = line(theme.bold(theme.fg("accent", title)));
 	let spare = room - 1 - answers.length;
+	if (spare < 0 && asks !== undefined) return answers.slice(0, Math.max(0, room));
 	if (spare < 0) return [head, ...around(answers, view.list.row ?? 0, room - 1)];
 	const dim = (text: string): string => theme.fg("dim", text);
 	const hint = wrap(hintOf(view, false)).map(dim);
@@ -94,7 +95,9 @@ function entry(
 	line: (text: string, end: string) => string,
 ): string {
 	const { list, hasText, dialog } = view;
-	const letter = typed?.[0] !== undefined && !hasText ? ` [${typed[0]}]` : "";
+	// Behind a number a letter does not answer.
+	const isTaken = !hasText && (list.held === "" || !isNumeric(list.held));
+	const letter = typed?.[0] !== undefined && isTaken ? ` [${typed[0]}]` : "";
 	if (!list.counts || (list.held && !isTypedAnswer(view))) return theme.fg("dim", line(`  ${label}`, letter));
 	if (list.row !== row)
 		return (list.held ? (text: string) => theme.fg("dim", text) : String)(line(`  ${label}`, letter));
