@@ -38,7 +38,7 @@ for (const [what, enter] of Object.entries(ENTRIES)) {
 
 for (const [how, onOutcome] of [
 	["throws", () => assert.fail("no disk")],
-	["rejects", () => Promise.reject(new Error("no disk"))],
+	["rejects", (): unknown => Promise.reject(new Error("no disk"))],
 ] as const) {
 	test(`an onOutcome that ${how} kills no program, and the caller learns that a limit ended the run`, async (t) => {
 		const limit = turnLimit({ turns: 2, grace: 0, onOutcome });
