@@ -21,10 +21,10 @@ const facts = ["test/facts/*.test.ts", "test/harness/*.test.ts"];
 /** What is left out is ours on every host: reading settings and old sessions, and sums in the ledger. */
 const ofHost = [
 	...facts,
-	"test/pi/!(advise|call-text|debts|meters|not-understood|odds|repeats|status|usage-without-cost).test.ts",
+	"test/pi/!(advise|debts|meters|odds|repeats|status).test.ts",
 	"test/loops/pi.test.ts",
 	"test/company/*.test.ts",
-	"test/tree/{detached,ends,tree}.test.ts",
+	"test/tree/{detached,ends,periods,tree}.test.ts",
 ];
 /** The terminal, SQLite, threads and processes. */
 const ofNode = [

@@ -11,6 +11,7 @@ import type { Report } from "./hosts/pi/outcome/report.ts";
 import { Session } from "./hosts/pi/session.ts";
 import type { Role } from "./hosts/pi/lifecycle/root-or-member.ts";
 import { LimitExceeded } from "./hosts/loop/limit-exceeded.ts";
+import { heard } from "./hosts/loop/run.ts";
 import { asParent, isParent, treeOf } from "./loop/tree/parents.ts";
 import { readOption } from "./settings/budget.ts";
 import {
@@ -75,7 +76,7 @@ export function turnLimit(options: TurnLimitOptions = {}): TurnLimit {
 		const onReport = (report: Report): void => {
 			// Before `onOutcome`, which may start the next prompt.
 			prompts.find((prompt) => prompt.report === undefined)?.reported(report);
-			options.onOutcome?.(report.outcome);
+			heard(options.onOutcome, report.outcome).catch(() => {}); // the run has ended as it has
 		};
 		const role = (): Role | undefined =>
 			options.parent && { isMember: true, ownsProcess: false, tree: treeOf(options.parent) };

@@ -10,11 +10,11 @@ export interface ReportedUsage {
 	readonly totalTokens?: unknown;
 }
 
-/** The total; of a tool that gives none the sum of the parts, or all that it gives. */
+/** The total, or the sum of the parts if that is larger: a tool can leave out either, or give a total of 0. Of a tool that gives a number alone all that it gives. */
 export function dollarsIn({ cost }: ReportedUsage): number {
 	if (!isObject(cost)) return figure(cost);
 	const { total, input, output, cacheRead, cacheWrite } = cost;
-	return Number.isNaN(Number(total ?? NaN)) ? sumOfFigures(input, output, cacheRead, cacheWrite) : figure(total);
+	return Math.max(figure(total), sumOfFigures(input, output, cacheRead, cacheWrite));
 }
 
 /** Cache reads are none. */

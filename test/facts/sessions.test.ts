@@ -48,9 +48,31 @@ for (const [others, wasThere] of [
 	});
 }
 
-test("pi makes no theme for a session that an extension opens in its process", async (t) => {
+test("a session that an extension opens in pi's process gets no theme and no built-in extensions", async (t) => {
 	const opens = join(import.meta.dirname, "opens-session.ts");
-	assert.deepEqual(await said(t, opens), ["true false"]);
+	assert.deepEqual(await said(t, opens, { discovers: true }), ["true false", "built-in: false"]);
+});
+
+const says = join(import.meta.dirname, "built-in.ts");
+
+test("pi's command line gives its sessions built-in extensions, also after a reload and a new session", async (t) => {
+	const pi = await bare(t, [says, reloader], { discovers: true });
+	assert.match((await pi.print("go")).stderr, /^built-in: true$/m);
+	const rpc = await pi.rpc();
+	await rpc.prompt("/reload-now");
+	await rpc.newSession();
+	const lines = (await rpc.close()).stderr.match(/^built-in: .*$/gm);
+	assert.deepEqual([...new Set(lines)], ["built-in: true"]);
+});
+
+test("pi makes its session before it loads extensions", async (t) => {
+	const compares = (pi: ExtensionAPI): void => {
+		const loaded = Date.now();
+		pi.on("session_start", (_event, { sessionManager }) => {
+			console.error(Date.parse(sessionManager.getHeader()?.timestamp ?? "") < loaded);
+		});
+	};
+	assert.deepEqual(await said(t, compares), ["true"]);
 });
 
 test("a reload in the middle of a run makes a new instance, which sees the rest of the run without an agent_start", async (t) => {

@@ -36,6 +36,8 @@ export interface HostOptions {
 	args?: readonly string[];
 	/** false: pi without our extension. */
 	extension?: boolean;
+	/** true: pi also loads the extensions that are installed and its built-in ones, as it does for a person. */
+	discovers?: boolean;
 	/** Extensions loaded before and after ours. */
 	before?: readonly Extra[];
 	after?: readonly Extra[];
@@ -103,7 +105,8 @@ export class Host {
 			return ["-e", join(folder, `${list}${i}.mjs`)];
 		};
 		this.args = [
-			...["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files", "--no-extensions"],
+			...["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files"],
+			...(options.discovers ? [] : ["--no-extensions"]),
 			...(options.before ?? []).flatMap((extra, i) => load(extra, i, "before")),
 			...(options.extension === false ? [] : ["-e", extension]),
 			...(options.after ?? []).flatMap((extra, i) => load(extra, i, "after")),

@@ -152,7 +152,9 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 	defer(t, replaceVariables({ ...variables, ...options.env }));
 	if (isPi) defer(t, becomePi());
 	// Each session may stand for another process.
-	processMemory.isPi = undefined;
+	const isStartedByPi = options.isStartedByPi ?? isPi;
+	Object.assign(processMemory, { isPi: undefined, loadedAt: isStartedByPi ? undefined : 0 });
+	const sessionManager = options.sessionManager ?? SessionManager.inMemory(folder);
 
 	const model = new Model(options.model ?? [text("done")], options.summary ?? text("A summary."));
 	const url = await model.listen(t);
@@ -178,14 +180,15 @@ export async function inside(t: Scope, options: InsideOptions = {}): Promise<Ins
 		modelRuntime,
 		model: scripted,
 		settingsManager,
-		sessionManager: options.sessionManager ?? SessionManager.inMemory(folder),
+		sessionManager,
 		resourceLoader,
 		noTools: "builtin",
 		customTools: [noopTool],
 		...(options.begins === "new" ? { sessionStartEvent: { type: "session_start", reason: "new" } } : {}),
 	});
 	defer(t, () => session.dispose());
-	if (options.isStartedByPi ?? isPi) startPi(t, modeOf(options));
+	// As pi does between the loading of its extensions and the start of its first session.
+	if (isStartedByPi) makeTheme();
 	for (const [name, value] of Object.entries(options.flags ?? {})) session.extensionRunner.setFlagValue(name, value);
 	const pi = new Inside(session, model, folder);
 	if (options.begins !== "unbound") await pi.bind(options);
@@ -209,15 +212,6 @@ function becomePi(): () => void {
 }
 
 const THEME = Symbol.for("@earendil-works/pi-coding-agent:theme");
-
-/** As pi does between the loading of its extensions and the start of its first session. */
-function startPi(t: Scope, mode: InsideOptions["mode"]): void {
-	makeTheme();
-	if (mode !== "print" && mode !== "json") return;
-	const listener = (): void => {};
-	process.on("SIGTERM", listener);
-	defer(t, () => process.off("SIGTERM", listener));
-}
 
 export function makeTheme(): void {
 	Object.assign(globalThis, { [THEME]: {} });

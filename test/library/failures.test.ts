@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { type Outcome, turnLimit } from "../../src/index.ts";
-import { session } from "../harness/session.ts";
+import { LimitExceeded, type Outcome, turnLimit } from "../../src/index.ts";
+import { noop, session } from "../harness/session.ts";
 
 const ENTRIES: Record<string, (pi: ExtensionAPI) => unknown> = {
 	"a follow-up": (pi) => pi.sendUserMessage("more", { deliverAs: "followUp" }),
@@ -34,4 +34,16 @@ for (const [what, enter] of Object.entries(ENTRIES)) {
 			);
 		});
 	}
+}
+
+for (const [how, onOutcome] of [
+	["throws", () => assert.fail("no disk")],
+	["rejects", (): unknown => Promise.reject(new Error("no disk"))],
+] as const) {
+	test(`an onOutcome that ${how} kills no program, and the caller learns that a limit ended the run`, async (t) => {
+		const limit = turnLimit({ turns: 2, grace: 0, onOutcome });
+		const pi = await session(t, { extensions: [limit], reply: () => noop });
+		for (const prompt of ["go", "again"]) await assert.rejects(limit.prompt(pi.session, prompt), LimitExceeded);
+		assert.deepEqual([pi.turns(), pi.errors], [4, []]);
+	});
 }

@@ -121,6 +121,18 @@ test("the snapshot tells where every meter stands, before, in and after a run", 
 	assert.deepEqual({ used, remaining }, { used: 3, remaining: 6 });
 });
 
+test("the snapshot goes on after a reload", async (t) => {
+	const {
+		limit,
+		prompt,
+		session: pi,
+	} = await guarded(t, { sessionTurns: 9 }, { reply: (n) => (n % 2 ? noop : { text: "done" }) });
+	await prompt("go");
+	await pi.reload();
+	await prompt("again");
+	assert.equal(limit.snapshot().sessionTurns.used, 4);
+});
+
 test("the snapshot of a limit that no session has loaded has its options and a program's defaults", () => {
 	const { turns, repeats, time } = turnLimit({ turns: 9, policy: "synthesize" }).snapshot();
 	assert.deepEqual(turns, { used: 0, limit: 9, remaining: 9, policy: "synthesize", softLimit: 7, advised: false });
@@ -181,13 +193,13 @@ describe("functions", () => {
 	});
 });
 
-test("it never touches the process: exit code, standard error, listeners", async (t) => {
+test("it never touches the process: exit code, standard error, variables, listeners", async (t) => {
 	const written: unknown[] = [];
 	t.mock.method(console, "error", (...text: unknown[]) => written.push(text));
 	const listeners = process.eventNames().map((name) => process.listenerCount(name));
 	const { prompt } = await guarded(t, { turns: 2 });
 	await prompt("go");
-	assert.equal(process.exitCode, undefined);
+	assert.deepEqual([process.exitCode, process.env["PI_TURN_LIMIT_ROOT"]], [undefined, undefined]);
 	assert.deepEqual(written, []);
 	assert.deepEqual(
 		process.eventNames().map((name) => process.listenerCount(name)),

@@ -52,11 +52,11 @@ test("agents with a parent share its tree: exactly as many turns as it has, and 
 	});
 });
 
-test("a member touches nothing of the process: no exit code, no line", async (t) => {
+test("a member touches nothing of the process: no exit code, no line, no variable", async (t) => {
 	const written: unknown[] = [];
 	t.mock.method(console, "error", (...text: unknown[]) => written.push(text));
 	await program(t, { treeTurns: 7 }, (parent) => ({ parent, turns: 2 }));
-	assert.deepEqual([process.exitCode, written], [undefined, []]);
+	assert.deepEqual([process.exitCode, written, process.env["PI_TURN_LIMIT_ROOT"]], [undefined, [], undefined]);
 });
 
 test("a member whose parent has not begun works within its own limits, and is asked about none", async (t) => {

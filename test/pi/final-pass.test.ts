@@ -391,6 +391,28 @@ describe("after a final pass", () => {
 			);
 		});
 	}
+
+	test("the model reads that it may work again in a run of another extension, once a command has given it room", async (t) => {
+		const wakes = (pi: ExtensionAPI): void => {
+			pi.registerCommand("wake", {
+				handler: (_args, ctx) => {
+					pi.sendUserMessage("wake up");
+					return ctx.waitForIdle();
+				},
+			});
+		};
+		const pi = await host(t, { model, env, after: [wakes] });
+		const rpc = await pi.rpc({ answer: "no" });
+		await rpc.run("go");
+		const before = pi.model.turns.length;
+		await rpc.run("/wake");
+		assert.equal(pi.model.turns.length, before, "there was no room yet");
+		await rpc.prompt("/turn-limit 50");
+		await rpc.run("/wake");
+		const [first, second] = pi.model.turns.slice(before);
+		assert.match(first?.texts("user").at(-1) ?? "", AGAIN);
+		assert.equal(second?.texts("user").filter((words) => AGAIN.test(words)).length, 1);
+	});
 });
 
 // Settings

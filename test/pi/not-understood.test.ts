@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { startOf } from "../../src/loop/tree/process-start.ts";
 import { endless, host, type HostOptions, text } from "../harness/index.ts";
 import { run } from "../settings/status.ts";
 
@@ -53,12 +54,15 @@ describe("a script does not start, says why in one line and exits 1, with", () =
 		assert.deepEqual([code, pi.model.requests.length], [1, 0]);
 	});
 
-	test("a subagent that was started with one", async (t) => {
-		const pi = await host(t, { env: { PI_MAX_TURNS: "abc", PI_TURN_LIMIT_ROOT: `${process.pid}..1` } });
-		const { stderr, code } = await pi.json("go");
-		assert.match(stderr, /^pi-turn-limit: PI_MAX_TURNS: .* Not started\.\n$/);
-		assert.deepEqual([code, pi.model.requests.length], [1, 0]);
-	});
+	for (const mode of ["print", "json"] as const) {
+		test(`a subagent that was started with one (${mode})`, async (t) => {
+			const parent = `${process.pid}.${startOf(process.pid) ?? ""}.1`;
+			const pi = await host(t, { env: { PI_MAX_TURNS: "abc", PI_TURN_LIMIT_ROOT: parent } });
+			const { stderr, code } = await pi[mode]("go");
+			assert.match(stderr, /^pi-turn-limit: PI_MAX_TURNS: .* Not started\.\n$/);
+			assert.deepEqual([code, pi.model.requests.length], [1, 0]);
+		});
+	}
 });
 
 describe("a script starts, and is told, with", () => {

@@ -148,7 +148,7 @@ test("a question is open when pi reloads, and another extension takes its time t
 	const patience = new Map<object, () => void>();
 	t.mock.method(globalThis, "setTimeout", (then: () => void, ms = 0, ...args: unknown[]) => {
 		if (ms !== 10_000) return Reflect.apply(real, undefined, [then, ms, ...args]) as unknown;
-		const timer = {};
+		const timer = { ref: () => {}, unref: () => {} };
 		patience.set(timer, then);
 		return timer;
 	});
@@ -287,24 +287,25 @@ describe("what waits for the next instance", () => {
 		assert.equal(timers.size, 0);
 	});
 
-	test("lets pi end where no run waits, and keeps it where one does", async (t) => {
+	test("lets pi end, also in mid-run, and keeps it as soon as a handler of pi waits too", async (t) => {
 		const slow = held(noop);
 		const pi = await inside(t, { env: limit(2), model: [text("done"), slow, noop] });
 		const timers = waiting(t, 10);
-		const keepsPi = async (): Promise<boolean[]> => {
-			await pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
-			const kept = [...timers].map((timer) => timer.hasRef());
-			await pi.session.reload();
-			return kept;
-		};
+		const keepsPi = (): boolean[] => [...timers].map((timer) => timer.hasRef());
+		const leaves = () => pi.session.extensionRunner.emit({ type: "session_shutdown", reason: "reload" });
 		await pi.run("go");
-		assert.deepEqual(await keepsPi(), [false]);
+		await leaves();
+		assert.deepEqual(keepsPi(), [false]);
+		await pi.session.reload();
 		const run = pi.run("go on");
 		await pi.model.arrival(2);
-		assert.deepEqual(await keepsPi(), [true]);
+		await leaves();
+		assert.deepEqual(keepsPi(), [false]);
 		slow.release();
+		while (!keepsPi()[0]) await setImmediate();
+		await pi.session.reload();
 		await run;
-		assert.equal(pi.model.requests.length, 1 + 2);
+		assert.deepEqual([pi.model.requests.length, keepsPi()], [1 + 2, []]);
 	});
 });
 

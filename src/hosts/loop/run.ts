@@ -408,7 +408,7 @@ export function expect(isGood: boolean, expected: string, given: unknown): void 
 }
 
 /** Tells a program's own function at once. It may be asynchronous, and rejects if it fails in either way. */
-async function heard<T>(listener: ((told: T) => unknown) | undefined, told: T): Promise<void> {
+export async function heard<T>(listener: ((told: T) => unknown) | undefined, told: T): Promise<void> {
 	await listener?.(told);
 }
 

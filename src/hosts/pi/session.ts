@@ -35,7 +35,7 @@ export class Session {
 	constructor(pi: Pi, options: SessionOptions) {
 		const { rank, policies, cannotGuard, file, print } = options;
 		const duty = this.#duty;
-		const role = new SessionRole(rank, options.role);
+		const role = new SessionRole(pi, rank, options.role);
 		const handover = new Handover<HandedOver>();
 		const settings = new SessionSettings(pi, options);
 		const shared = new SharedLimits(sharingOf(role, settings));

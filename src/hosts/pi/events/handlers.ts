@@ -117,16 +117,15 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			// Pi reports a turn once more after the end of a session has aborted its run.
 			if (role.hasEnded && ctx.signal?.aborted) return ctx.abort();
 			beginTurn();
+			let isFirst = false;
 			if (driver.state.phase.name === "idle") {
+				isFirst = true;
 				if (prompts.takeSlashCommand()) await driver.step({ type: "prompted" }, ctx);
-				if (driver.state.phase.prompted) {
-					reports.forgetAnswer();
-					if (isFinalPassLast(ctx)) outbox.post(NEW_RUN);
-				}
+				if (driver.state.phase.prompted) reports.forgetAnswer();
 				await beforeRun(ctx);
 				driver.beginRun();
 			}
-			const requested = await gateTurn(ctx);
+			const requested = await gateTurn(ctx, isFirst);
 			await driver.charge(prompts.takeOwed(), ctx);
 			return requested;
 		},
@@ -242,7 +241,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 		turn.begin();
 	}
 
-	async function gateTurn(ctx: Context) {
+	async function gateTurn(ctx: Context, isFirst = false) {
 		const decision = await driver.request({ type: "turn_requested" }, ctx);
 		if (decision === "left") return await handover.forward("turn_start", undefined);
 		if (decision !== "admit") {
@@ -250,6 +249,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
 			return await refuseTurn(ctx);
 		}
 		turn.admitted(isRetrying(driver.state));
+		if (isFirst && isFinalPassLast(ctx)) outbox.post(NEW_RUN);
 		outbox.inject();
 		// Those who collect a member's answer from its stream read only what we add there.
 		if (!role.ownsProcess && replies.note !== undefined) turnEvents.awaitWords();

@@ -176,3 +176,10 @@ export function isRefusal({ content }: ToolResult): boolean {
 export function isSupported({ sessionManager }: Context): boolean {
 	return typeof (sessionManager as Partial<Context["sessionManager"]>).buildSessionProjection === "function";
 }
+
+/** True if the session has an extension that is built into pi's command line. Pi 0.87 has one, which it calls an inline one. */
+export function hasBuiltIn(pi: Pick<Pi, "getCommands">): boolean {
+	return pi
+		.getCommands()
+		.some(({ sourceInfo: { source, path } }) => source === "builtin" || path === "<inline:llama.cpp>");
+}

@@ -10,6 +10,8 @@ interface ProcessMemory {
 	readonly guards: WeakMap<object, unknown>;
 	/** The process is pi's own, not that of a program that embeds pi; undefined until that is decided. */
 	isPi: boolean | undefined;
+	/** When a copy was first loaded; undefined until one is. */
+	loadedAt: number | undefined;
 	/** The session manager of the session to which this process belongs. */
 	owner: object | undefined;
 	/** The session managers of the sessions that have ended; undefined until one has. */
@@ -40,6 +42,7 @@ const slot = globalThis as { [KEY]?: ProcessMemory | undefined };
 export const processMemory: ProcessMemory = (slot[KEY] ??= {
 	guards: new WeakMap(),
 	isPi: undefined,
+	loadedAt: undefined,
 	owner: undefined,
 	ended: undefined,
 	inheriting: undefined,

@@ -34,6 +34,8 @@ const MISSED_AFTER_MS = 2_000;
 
 export class Handover<H extends object> {
 	#successor: Promise<Successor | undefined> | undefined;
+	#isAwaited = false;
+	#waiting: NodeJS.Timeout | undefined;
 
 	/** Pi has reloaded its extensions: this instance decides nothing any more. */
 	get hasLeft(): boolean {
@@ -41,7 +43,7 @@ export class Handover<H extends object> {
 	}
 
 	/**
-	 * Leaves it to the next instance. `isRunning`: a run waits for it. `done` is called when it takes over, or does not
+	 * Leaves it to the next instance. `isRunning`: in the middle of a run. `done` is called when it takes over, or does not
 	 * come; `missed` if pi seems to load none in the middle of a run.
 	 */
 	leave(
@@ -52,10 +54,10 @@ export class Handover<H extends object> {
 		{ done, missed }: { done: () => void; missed: () => void },
 	): void {
 		this.#successor = new Promise((resolve) => {
-			const missing = isRunning ? setTimeout(missed, MISSED_AFTER_MS).unref() : undefined;
+			const missing = isRunning ? setTimeout(missed, MISSED_AFTER_MS) : undefined;
 			const succeed = (successor: Successor | undefined): void => {
 				clearTimeout(missing);
-				clearTimeout(waiting);
+				clearTimeout(this.#waiting);
 				done();
 				resolve(successor);
 			};
@@ -63,11 +65,10 @@ export class Handover<H extends object> {
 				if (pendingHandovers.get(sessionId) === pending) pendingHandovers.delete(sessionId);
 				succeed(undefined);
 			};
-			let waiting: NodeJS.Timeout | undefined;
 			const wait = (ms: number): void => {
-				clearTimeout(waiting);
-				waiting = setTimeout(giveUp, ms);
-				if (!isRunning) waiting.unref();
+				clearTimeout(this.#waiting);
+				this.#waiting = setTimeout(giveUp, ms);
+				if (!this.#isAwaited) this.#waiting.unref();
 			};
 			const expectHeir = (): void => {
 				clearTimeout(missing);
@@ -81,17 +82,29 @@ export class Handover<H extends object> {
 
 	/** Waits for the next instance and lets it handle the event; without one the event passes. */
 	async forward(name: string, event: unknown): Promise<unknown> {
-		return await (await this.#successor)?.receive(name, event);
+		this.#hold();
+		return await this.#deliver(name, event);
 	}
 
 	/** The same for an event of the core. */
 	async step(event: Event): Promise<void> {
+		this.#hold();
 		await (await this.#successor)?.step(event);
 	}
 
 	/** The session has ended. Pi tells the next instance only if it is there by then; nobody waits for it. */
 	tellEnd(): void {
-		void this.forward("session_shutdown", { type: "session_shutdown", reason: "quit" });
+		void this.#deliver("session_shutdown", { type: "session_shutdown", reason: "quit" });
+	}
+
+	/** The process lives as long as a handler of pi waits here: pi's run would end in its middle. */
+	#hold(): void {
+		this.#isAwaited = true;
+		this.#waiting?.ref();
+	}
+
+	async #deliver(name: string, event: unknown): Promise<unknown> {
+		return await (await this.#successor)?.receive(name, event);
 	}
 
 	/** Takes over what the last instance left of this session. */

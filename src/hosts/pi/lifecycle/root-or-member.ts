@@ -1,23 +1,27 @@
 /**
  * Tells the root of a tree of agents from its members, and pi's own session from those that others make in its process.
  *
- * Both are decided by what pi's command line does, once, so that no other extension changes the answer:
- * - The process is pi's own if the script that runs in it is pi's. Pi also sets a title and a variable, which serve where
- *   another program starts pi's script: the title can be replaced, and a program that pi's bash starts inherits the variable,
- *   but neither has both. It is decided when we are first loaded.
- * - Between the loading of the extensions of its first session and the start of that session pi makes its theme and, in a
- *   script, listens for SIGTERM. An extension or the list of sessions may have made a theme before; pi's is another one. A
- *   session that an extension opens in between can load one that makes a theme, but it is in print mode, and nobody
- *   begins to listen for SIGTERM as well.
+ * Exit code, standard error and the person belong to pi's own session. What pi's command line alone does tells it, so that
+ * no other extension can talk it out of it, by what it changes, does or runs, whether it is loaded before ours or after:
+ * - Pi gives its sessions its built-in extensions. They are no part of what programs import, so a session that an extension
+ *   opens has none. A session that has them is pi's own whatever was decided before, and so is its process.
+ * - They can be switched off: by the settings, and since pi 1.0 by `--no-extensions`. Then the process is pi's own if the script
+ *   that runs in it is, or if pi has set both its title and its variable; this is decided when we are first loaded. Pi makes its session
+ *   before it loads any extension, and binds it to a mode, or at least makes its theme, before it starts it. An agent of another
+ *   extension is younger, and the first such session keeps the process.
  * - A session in the place of another (`/new`, `/resume`, `/fork`, a reload) is started with that reason, and only after
  *   the session that owned the process has left it.
+ *
+ * Open, and only without the built-in extensions: another extension replaces `process.argv` and the title before we are loaded, or
+ * puts an old theme back in a script; or, before pi's first session starts, it runs an agent that goes on with an older
+ * session and makes a theme.
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../../../core/is-object.ts";
 import { inherits, isOwn } from "../../../loop/tree/inheritance.ts";
 import { readTree, type Tree, TREE_VARIABLE } from "../../../loop/tree/tree-variable.ts";
-import type { Context } from "../host/api.ts";
+import { type Context, hasBuiltIn, type Pi } from "../host/api.ts";
 import { processMemory } from "../host/process.ts";
 import type { Rank } from "./guard.ts";
 
@@ -32,15 +36,19 @@ export interface Role {
 
 /** The role of one session: that of a root until its first event decides it. To be made when pi loads us. */
 export class SessionRole implements Role {
+	readonly #pi: Pick<Pi, "getCommands">;
 	readonly #rank: Rank;
 	readonly #given: (() => Role | undefined) | undefined;
-	readonly #isStartedByPi = watchStart();
+	readonly #theme = currentTheme();
 	#role: Role = { isMember: false, ownsProcess: false };
 	#session: object | undefined;
 	#hasEnded = false;
 
 	/** `given`: the role, where pi's process does not tell it. */
-	constructor(rank: Rank, given?: () => Role | undefined) {
+	constructor(pi: Pick<Pi, "getCommands">, rank: Rank, given?: () => Role | undefined) {
+		processMemory.isPi ??= isPi();
+		processMemory.loadedAt ??= Date.now();
+		this.#pi = pi;
 		this.#rank = rank;
 		this.#given = given;
 	}
@@ -59,13 +67,26 @@ export class SessionRole implements Role {
 
 	/** At the first event; `reason`: that of `session_start`, if it is the first. */
 	async decide(ctx: Context, reason: string | undefined): Promise<void> {
-		const { sessionManager, mode } = ctx;
+		const { sessionManager } = ctx;
 		this.#session = sessionManager;
 		// A program can go on with a session that has ended. A reload can also outlast its session.
 		if (reason !== undefined && reason !== "reload") processMemory.ended?.delete(sessionManager);
 		this.#hasEnded = processMemory.ended?.has(sessionManager) === true;
-		const isStartedByPi = !this.#hasEnded && this.#isStartedByPi(reason, mode);
-		this.#role = this.#given?.() ?? (await roleOf(ctx, isStartedByPi, this.#rank));
+		const given = this.#given?.();
+		if (!given && !this.#hasEnded) this.#claimProcess(ctx, reason);
+		this.#role = given ?? (await roleOf(ctx, this.#rank));
+	}
+
+	#claimProcess(ctx: Context, reason = "startup"): void {
+		if (hasBuiltIn(this.#pi)) Object.assign(processMemory, { isPi: true, owner: ctx.sessionManager });
+		else if (processMemory.isPi && (reason !== "startup" || this.#seemsStartedByPi(ctx)))
+			processMemory.owner ??= ctx.sessionManager;
+	}
+
+	#seemsStartedByPi({ sessionManager, mode }: Context): boolean {
+		// A header that somebody has spoilt has no time.
+		const isYounger = Date.parse(sessionManager.getHeader()?.timestamp ?? "") > Number(processMemory.loadedAt);
+		return !isYounger && (mode !== "print" || currentTheme() !== this.#theme);
 	}
 
 	/** Somebody can be asked. A member has a person only in a terminal of its own: over rpc nobody may be listening. Nobody answers where pi is ending. */
@@ -92,24 +113,11 @@ export class SessionRole implements Role {
 	}
 }
 
-/** Gives, at the first event of the session, whether pi itself has started it. */
-function watchStart(): (reason: string | undefined, mode: string) => boolean {
-	processMemory.isPi ??= isPi();
-	const theme = currentTheme();
-	const known = process.listeners("SIGTERM");
-	const isListening = (): boolean => process.listeners("SIGTERM").some((listener) => !known.includes(listener));
-	return (reason = "startup", mode) => {
-		if (reason !== "startup") return true;
-		return currentTheme() !== theme && (mode === "rpc" || mode === "tui" || isListening());
-	};
-}
-
 /** A program that embeds pi names the parents of the sessions that it limits; of those that an installed copy limits, as in pi, the environment does. */
-async function roleOf(ctx: Context, isStartedByPi: boolean, rank: Rank): Promise<Role> {
+async function roleOf(ctx: Context, rank: Rank): Promise<Role> {
 	const { sessionManager: session, mode, hasUI } = ctx;
 	const { isPi } = processMemory;
 	if (!isPi && rank === "program") return { isMember: false, ownsProcess: false };
-	if (isPi && isStartedByPi) processMemory.owner ??= session;
 	const ownsProcess = processMemory.owner === session;
 	const value = process.env[TREE_VARIABLE] ?? "";
 	const announced = readTree(ownsProcess ? (processMemory.inherited ??= value) : value);
