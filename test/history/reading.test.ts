@@ -589,7 +589,10 @@ describe("with a person or without", () => {
 
 	test("follows the last entry that tells, where an extension goes on with a script's prompt beside a person", async (t) => {
 		const entry = { kind: "exhausted", continuations: 0 };
-		const story = new Story().prompt().answer().outcome({ ...entry, attended: false });
+		const story = new Story()
+			.prompt()
+			.answer()
+			.outcome({ ...entry, attended: false });
 		story.entry({ type: "custom_message", content: "go on" }).answer();
 		story.outcome({ ...entry, attended: true }).outcome(entry);
 		assert.deepEqual(await turns(t, story), [1, undefined, undefined]);
