@@ -434,6 +434,19 @@ suite("a ledger is refused", () => {
 	}
 });
 
+test("a ledger is refused where SQLite finds no shared memory", async (t) => {
+	const box = sandbox(t);
+	/** What SQLite answers on such a file system. */
+	class WithoutSharedMemory extends DatabaseSync {
+		override prepare(sql: string): ReturnType<DatabaseSync["prepare"]> {
+			return super.prepare(sql.replace("journal_mode = WAL", "journal_mode = DELETE"));
+		}
+	}
+	t.mock.method(process, "getBuiltinModule", () => ({ DatabaseSync: WithoutSharedMemory }));
+	const message = `The ledger ${box.file} is on a file system without shared memory.`;
+	await assert.rejects(box.open(), { name: "LedgerError", kind: "unsuited", message });
+});
+
 test("an agent directory that is itself behind a link is fine", async (t) => {
 	const { agentDir, open } = sandbox(t);
 	const link = `${agentDir}.link`;
@@ -575,6 +588,15 @@ suite("SQLite as the runtime has it", () => {
 		assert.deepEqual(readdirSync(box.agentDir), [], "an empty ledger would be a damaged one to others");
 		process.emitWarning("one of the program");
 		assert.equal(warns.mock.callCount(), 1);
+	});
+
+	test("is Bun's own in Bun", async (t) => {
+		const { versions } = process;
+		defer(t, () => Object.defineProperty(process, "versions", { value: versions }));
+		Object.defineProperty(process, "versions", { value: { ...versions, bun: "1.3.0" } });
+		const modules: Record<string, object> = { "bun:sqlite": { Database: DatabaseSync } };
+		t.mock.method(process, "getBuiltinModule", (name: string) => modules[name]);
+		(await sandbox(t).open()).close();
 	});
 
 	test("has its errors known by their numbers, Node's and Bun's, and those of the system are none", () => {
