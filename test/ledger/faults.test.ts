@@ -422,8 +422,25 @@ suite("a ledger is refused", () => {
 		await assert.rejects(box.open({ directory: "/usr", within: "/" }), { kind: "unsafe", message });
 	});
 
-	for (const [name, type] of Object.entries({ NFS: 0x6969, CIFS: 0xff534d42, "9P": 0x01021997, FUSE: 0x65735546 })) {
-		test(`on a file system of ${name}, and by its name`, async (t) => {
+	// As <linux/magic.h> and the modules of these file systems have them.
+	for (const [name, type] of [
+		["NFS", 0x6969],
+		["SMB", 0x517b],
+		["SMB2", 0xfe534d42],
+		["CIFS", 0xff534d42],
+		["NCP", 0x564c],
+		["AFS", 0x5346414f],
+		["AFS", 0x6b414653],
+		["Coda", 0x73757245],
+		["Ceph", 0x00c36400],
+		["Lustre", 0x0bd00bd0],
+		["GPFS", 0x47504653],
+		["9P", 0x01021997],
+		["FUSE", 0x65735546],
+		["VirtualBox shared folder", 0x786f4256],
+		["VMware shared folder", 0xbacbacbc],
+	] as const) {
+		test(`on a file system of ${name} (0x${type.toString(16)}), and by its name`, async (t) => {
 			const { open } = sandbox(t);
 			for (const typeOf of [() => type, () => type | 0])
 				await assert.rejects(
