@@ -139,7 +139,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	],
 	"SECURITY.md": [`Figures only, at most ${odds} KB, rebuilt once a ${oddsAge}`],
 	"docs/question.md": [
-		`it counts after ${typed}, or at once with Enter`,
+		`it counts ${typed} after the last key`,
 		`Until no key has come for ${quiet} seconds`,
 		`Escape included, until no key has come for ${quiet} seconds`,
 	],
