@@ -7,7 +7,6 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { advise } from "../src/history/index.ts";
@@ -33,7 +32,7 @@ const ROUNDS = 3;
 
 const AIM = { seconds: 15, rss: 200 } as const;
 
-/** Seconds and MiB for 250 MB in the worker; milliseconds in which the main thread does nothing else. */
+/** Seconds and MiB for 250 MB in the worker; milliseconds of processor time of the main thread. */
 const ODDS_AIM = { seconds: 5, rss: 200, ms: 10 } as const;
 
 /** What the table of odds costs. */
@@ -41,7 +40,7 @@ interface OddsCost {
 	readonly seconds: number;
 	/** Of the process, the worker's included, in MiB. */
 	readonly rss: number;
-	/** In which the main thread was busy with loading our code, with starting the worker, with reading the table at a question, and in all. */
+	/** Processor time of the main thread: for loading our code, for starting the worker, for reading the table at a question, and in all. */
 	readonly load: number;
 	readonly start: number;
 	readonly read: number;
@@ -92,8 +91,9 @@ ${AIM.seconds} seconds on two cores and ${AIM.rss} MiB.
 
 ${table(head, rows)}
 
-The table of odds, made in a worker from the same sessions. The main thread loads the packed code that the start of pi leaves
-out, starts the worker and hears of its end, and reads the table at a question.
+The table of odds, made in a worker from the same sessions. The milliseconds are processor time of the
+main thread, which loads the packed code that the start of pi leaves out, starts the worker and hears of its end, and reads
+the table at a question.
 
 ${table(oddsHead, [[...oddsRow, middle("bytes")]])}`;
 	return { text, aims };
@@ -114,8 +114,6 @@ async function measureOdds(sessionDir: string, entry: string): Promise<OddsCost>
 	const awake = setInterval(() => {}, 60_000);
 	try {
 		writeFileSync(join(agentDir, "settings.json"), JSON.stringify({ sessionDir }));
-		// Before the loop turns for the first time nothing is measured.
-		await setTimeout(50);
 		// Pi has loaded these.
 		await Promise.all([import(pathToFileURL(entry).href), import("node:crypto"), import("node:worker_threads")]);
 		const name = readdirSync(dirname(entry)).find((file) => file.startsWith("odds-index-")) ?? "";
@@ -125,11 +123,11 @@ async function measureOdds(sessionDir: string, entry: string): Promise<OddsCost>
 		const begun = performance.now();
 		const [start] = await busy(() => history.makeOdds({ agentDir, cwd: agentDir }));
 		const seconds = (performance.now() - begun) / 1000;
-		const asked = performance.now();
-		const odds = history.loadOdds(agentDir);
-		if (typeof odds === "string" || history.oddsLine(odds, "turns", 25).length === 0)
-			throw new Error("There is no table.");
-		const read = performance.now() - asked;
+		const [read, hasLine] = await busy(() => {
+			const odds = history.loadOdds(agentDir);
+			return typeof odds !== "string" && history.oddsLine(odds, "turns", 25).length > 0;
+		});
+		if (!hasLine) throw new Error("There is no table.");
 		const { size: bytes } = statSync(join(agentDir, "turn-limit-odds.json"));
 		const rss = process.resourceUsage().maxRSS / 1024;
 		return { seconds, rss, load, start, read, all: load + start + read, bytes };
@@ -139,12 +137,13 @@ async function measureOdds(sessionDir: string, entry: string): Promise<OddsCost>
 	}
 }
 
-/** The milliseconds in which this thread did not wait, and what came of the work. */
-async function busy<T>(work: () => Promise<T>): Promise<[ms: number, made: T]> {
-	const before = performance.eventLoopUtilization();
+/** The milliseconds of processor time that this thread took, however busy the machine is, and what came of the work. */
+async function busy<T>(work: () => T): Promise<[ms: number, made: Awaited<T>]> {
+	const before = process.threadCpuUsage();
 	const made = await work();
 	await new Promise(setImmediate);
-	return [performance.eventLoopUtilization(before).active, made];
+	const { user, system } = process.threadCpuUsage(before);
+	return [(user + system) / 1000, made];
 }
 
 async function row(folder: string, sessions: number, bytes: number): Promise<(string | number)[]> {

@@ -16,10 +16,16 @@ interface Report {
 }
 
 const given = process.argv.slice(2);
-const paths = given.length > 0 ? given : ["reports/mutation/pi.json", "reports/mutation/rooms.json"];
-const reports = paths.map((path) => JSON.parse(readFileSync(join(import.meta.dirname, "..", path), "utf8")) as Report);
+const all = ["core", "pi", "rooms"].map((name) => `reports/mutation/${name}.json`);
+const reports = (given.length > 0 ? given : all).map(
+	(path) => JSON.parse(readFileSync(join(import.meta.dirname, "..", path), "utf8")) as Report,
+);
+const judged = reports.flatMap(({ files }) => Object.entries(files));
+const unjudged = given.length > 0 ? [] : Object.keys(known).filter((file) => !judged.some(([path]) => path === file));
+for (const file of unjudged) console.error(`${file}: listed, but not judged`);
+if (unjudged.length > 0) process.exitCode = 1;
 
-for (const [file, { source, mutants }] of reports.flatMap(({ files }) => Object.entries(files))) {
+for (const [file, { source, mutants }] of judged) {
 	const survived = mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage");
 	const found = survived.map((mutant) => describeMutant(source, mutant));
 	const listed = known[file] ?? [];

@@ -19,7 +19,7 @@ import { MAX_TABLE_BYTES, type Odds, readOdds, writeOdds } from "./odds.ts";
 
 export const ODDS_FILE = "turn-limit-odds.json";
 
-export const DAMAGED = `Odds: ${ODDS_FILE} in pi's agent directory cannot be read. /turn-limit advise makes it again.`;
+export const DAMAGED = `Odds: ${ODDS_FILE} in pi's agent directory cannot be read. Delete it, and /turn-limit advise makes it again.`;
 
 /** The person's own: pi's agent directory, and the working directory that a relative path in its settings starts from. */
 export type Whose = Required<Pick<Where, "agentDir" | "cwd">>;
@@ -50,11 +50,11 @@ function belongsToUser({ uid }: Stats): boolean {
 	return process.getuid === undefined || uid === process.getuid();
 }
 
-/** True if there is no such file, or if it was made more than a day ago or in the future. Never throws. */
+/** True if the table has to be made: it is missing or damaged, or was made more than a day ago or in the future. Never throws. */
 export function isStale(agentDir: string, now: number): boolean {
 	try {
 		const age = now - Math.floor(statSync(join(agentDir, ODDS_FILE)).mtimeMs);
-		return age < 0 || age > MAX_AGE;
+		return age < 0 || age > MAX_AGE || loadOdds(agentDir) === "damaged";
 	} catch {
 		return true; // a link that leads in a circle, too: the new table replaces it
 	}

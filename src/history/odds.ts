@@ -51,9 +51,8 @@ const STEPS: Readonly<Record<HistoryMeter, readonly number[]>> = {
 	time: [...scale(10, 4), 100_000],
 };
 
-/** A run that a limit holds at one of its turns. */
+/** Where a limit holds a run. */
 interface Held {
-	readonly run: PastRun;
 	/** The first turn that is held, from 1. */
 	readonly turn: number;
 	/** Spent before that turn. */
@@ -62,14 +61,15 @@ interface Held {
 
 /**
  * Where a limit would first have held a run; undefined if nowhere. Calls are held inside their turn, the rest before the
- * next one, also before one that a limit refused. `limit` as the core counts. A larger limit holds no earlier, so it can go on from where a smaller one held.
+ * next one, also before one that a limit refused. `limit` as the core counts. A larger limit holds no earlier, so it can
+ * go on from where a smaller one held.
  */
 export function firstHeld(run: PastRun, meter: HistoryMeter, limit: number, from?: Held): Held | undefined {
 	let { turn, used } = from ?? { turn: 1, used: run.steps[0]?.[meter] ?? 0 };
 	const end = run.steps.length + (run.refused ? 1 : 0);
 	for (; turn < end; turn++) {
 		const spent = run.steps[turn]?.[meter] ?? 0;
-		if (meter === "toolCalls" ? used + spent > limit : used >= limit) return { run, turn, used };
+		if (meter === "toolCalls" ? used + spent > limit : used >= limit) return { turn, used };
 		used += spent;
 	}
 	return undefined;
@@ -82,18 +82,12 @@ export function firstBeyond(meter: HistoryMeter, turn: number): number {
 
 /** `runs` are prompts that count; those that still run are not among them. */
 export function oddsOf(runs: readonly PastRun[]): Odds {
-	const costs = new Map(runs.map((run) => [run, costsAfter(run)]));
-	const costAfter = (run: PastRun, step: number): number => costs.get(run)?.[step] ?? 0;
+	const costs = runs.map(costsAfter);
 	const rowsOf = (meter: HistoryMeter): OddsRow[] => {
-		const rows: OddsRow[] = [];
-		const some = meter === "cost" ? runs.filter(isPriced) : runs;
-		let held = some.flatMap((run) => firstHeld(run, meter, 0) ?? []);
-		for (const at of STEPS[meter].slice(0, -1)) {
-			held = held.flatMap((one) => firstHeld(one.run, meter, countedFrom(meter, at), one) ?? []);
-			if (held.length === 0) break;
-			rows.push(rowOf(meter, at, held, costAfter));
-		}
-		return rows;
+		const limits = STEPS[meter].slice(0, -1).map((at) => countedFrom(meter, at));
+		const all: Came[] = [];
+		for (const [i, run] of runs.entries()) follow(run, costs[i] ?? [], meter, limits, all);
+		return all.map((came, i) => rowOf(STEPS[meter][i] ?? 0, came));
 	};
 	const rows = Object.fromEntries(HISTORY_METERS.map((meter) => [meter, rowsOf(meter)])) as Record<
 		HistoryMeter,
@@ -102,34 +96,51 @@ export function oddsOf(runs: readonly PastRun[]): Odds {
 	return { prompts: runs.length, rows };
 }
 
-/** By step what it and those after it cost. */
-function costsAfter({ steps }: PastRun): number[] {
-	let all = 0;
-	return steps
-		.map(({ cost }) => cost)
-		.reduceRight<number[]>((after, cost, i) => {
-			after[i] = all += cost;
-			return after;
-		}, Array<number>(steps.length));
+/** The prompts that came to one step. */
+interface Came {
+	came: number;
+	/** Of each that finished: its further turns. */
+	readonly moreTurns: number[];
+	/** Of each that finished and has a price: its further cost. */
+	readonly moreCosts: number[];
 }
 
-function rowOf(
+/** Adds a prompt to each step that it came to, which is held by the limit of that step. */
+function follow(
+	run: PastRun,
+	costs: readonly number[],
 	meter: HistoryMeter,
-	at: number,
-	held: readonly Held[],
-	costAfter: (run: PastRun, step: number) => number,
-): OddsRow {
-	const finished = held.filter(({ run }) => run.finished);
-	const priced = finished.filter(({ run }) => costAfter(run, 0) > 0);
-	const first = ({ turn }: Held): number => firstBeyond(meter, turn);
-	const cost = middle(priced.map((one) => costAfter(one.run, first(one))));
-	return {
-		at,
-		came: held.length,
-		finished: finished.length,
-		moreTurns: middle(finished.map((one) => one.run.steps.length - first(one))),
-		moreCost: priced.length > 0 && 2 * priced.length >= finished.length ? dollars(cost) : null,
-	};
+	limits: readonly number[],
+	all: Came[],
+): void {
+	const isPriced = (costs[0] ?? 0) > 0;
+	if (meter === "cost" && !isPriced) return;
+	let held: Held | undefined;
+	for (const [i, limit] of limits.entries()) {
+		held = firstHeld(run, meter, limit, held);
+		if (!held) return;
+		const came = (all[i] ??= { came: 0, moreTurns: [], moreCosts: [] });
+		came.came++;
+		if (!run.finished) continue;
+		const first = firstBeyond(meter, held.turn);
+		came.moreTurns.push(run.steps.length - first);
+		if (isPriced) came.moreCosts.push(costs[first] ?? 0);
+	}
+}
+
+/** By step what it and those after it cost. */
+function costsAfter({ steps }: PastRun): number[] {
+	const costs: number[] = [];
+	let all = 0;
+	for (const { cost } of steps.toReversed()) costs.push((all += cost));
+	return costs.reverse();
+}
+
+function rowOf(at: number, { came, moreTurns, moreCosts }: Came): OddsRow {
+	const finished = moreTurns.length;
+	const isPriced = moreCosts.length > 0 && 2 * moreCosts.length >= finished;
+	const moreCost = isPriced ? dollars(middle(moreCosts)) : null;
+	return { at, came, finished, moreTurns: middle(moreTurns), moreCost };
 }
 
 /** Three digits, so that the file stays small. */
@@ -141,9 +152,23 @@ export function isPriced({ steps }: PastRun): boolean {
 	return sumSteps(steps, "cost") > 0;
 }
 
-/** At the nearest rank; 0 of nothing. */
-function middle(values: readonly number[]): number {
-	return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length / 2) - 1)] ?? 0;
+/** At the nearest rank; 0 of nothing. Hoare's FIND, which moves the values: to sort them takes ten times as long. */
+function middle(values: number[]): number {
+	const at = Math.max(0, Math.ceil(values.length / 2) - 1);
+	const value = (i: number): number => values[i] ?? 0;
+	let [low, high] = [0, values.length - 1];
+	while (low < high) {
+		const pivot = value(at);
+		let [i, j] = [low, high];
+		while (i <= j) {
+			while (value(i) < pivot) i++;
+			while (value(j) > pivot) j--;
+			if (i <= j) [values[i++], values[j--]] = [value(j), value(i)];
+		}
+		if (j < at) low = i;
+		if (i > at) high = j;
+	}
+	return value(at);
 }
 
 export function sumSteps(steps: readonly PastStep[], meter: HistoryMeter): number {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { SCOPES } from "../../src/core/scopes.ts";
 import { ENOUGH } from "../../src/history/analysis.ts";
 import { ENOUGH_CAME, MAX_TABLE_BYTES } from "../../src/history/odds.ts";
 import { WEEK } from "../../src/ledger/checks.ts";
@@ -51,6 +52,9 @@ const came = ENOUGH_CAME;
 const odds = MAX_TABLE_BYTES / 1000;
 const oddsAge = spoken("src/history/odds-file.ts", "MAX_AGE");
 const oddsTime = spoken("src/history/odds-start.ts", "PATIENCE");
+const oddsTries = spoken("src/hosts/pi/ui/odds.ts", "PATIENCE");
+const everyTurn = found("src/history/odds.ts", /length: (\d+) \}, \(_, i\) => i\)/)[0];
+const columns = found("src/history/render.ts", /terminals of \d+ and (\d+) columns/)[0];
 const memory = figure("src/history/odds-start.ts", "MEMORY");
 const line = figure("src/history/files.ts", "MAX_LINE") / 2 ** 20;
 const debts = MOST_DEBTS.toLocaleString("en");
@@ -59,6 +63,13 @@ const fleet = seconds(figure("src/ledger/postgres/ledger.ts", "deadline"));
 const lease = spoken("src/loop/sharing/reservation.ts", "LEASE");
 const renewal = seconds(figure("src/loop/sharing/reservation.ts", "RENEWAL"));
 const remembered = WORDS[WEEK];
+const nodeOfLedger = /needs SQLite: (Node [\d.]+) or newer/.exec(read("src/ledger/sqlite/runtime.ts"))?.[1];
+const turns = defaults(true).maxTurns;
+const widestFirst = Object.entries(SCOPES)
+	.filter(([, { grantedBy }]) => grantedBy !== "operator")
+	.map(([scope]) => scope)
+	.toReversed()
+	.join(", ");
 const recent = spoken("src/loop/tree/inheritance.ts", "RECENT");
 const [stopped, partial, failed] = ["STOPPED", "PARTIAL", "FAILED"].map((name) =>
 	figure("src/hosts/pi/outcome/exit.ts", name),
@@ -99,6 +110,7 @@ const [mostTurns = 0, mostMills = 0, mostTokens = 0, mostTime = 0] = found(
 	"src/history/odds.ts",
 	/at <= ([\d_]+)\).*cost: \[.*?, ([\d_]+)\]\.map.*tokens: \[.*?, ([\d_]+)\].*time: \[.*?, ([\d_]+)\]/,
 );
+const scarce = 1 - (found("src/core/limit.ts", /Math\.ceil\(max \* ([\d.]+)\)/)[0] ?? NaN);
 const shared = 1 / (found("src/core/limit.ts", /Math\.ceil\(toNumber\(limit\.max\) \/ (\d+)\)/)[0] ?? NaN);
 const PART: Readonly<Record<number, string>> = { 0.1: "a tenth" };
 const zone = /zone\(\{ value: zone = "(\w+)"/.exec(read("src/settings/budget-reader.ts"))?.[1];
@@ -117,6 +129,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`After ${suggestion} prompts \`/turn-limit advise\` works it out`,
 		`Requires pi ${oldest} or newer, and so Node ${nodeOfPi} or newer`,
 		`Node ${node} and npm are enough`,
+		`${turns} full turns`,
 	],
 	"CONTRIBUTING.md": [
 		`needs only git, Node ${node} or newer, npm and tar`,
@@ -126,13 +139,14 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	],
 	"SECURITY.md": [`Figures only, at most ${odds} KB, rebuilt once a ${oddsAge}`],
 	"docs/question.md": [
-		`it counts after ${typed}, or at once with Enter`,
+		`it counts ${typed} after the last key`,
 		`Until no key has come for ${quiet} seconds`,
 		`Escape included, until no key has come for ${quiet} seconds`,
 	],
 	"docs/upgrading.md": [`counts ${typed} later`, `exit codes ${stopped} and ${partial}`],
 	"docs/edges.md": [
 		`warning colour at ${warns}% of its limit`,
+		`From turn ${(25 * warns) / 100}`,
 		`By default it is sent ${grace} turns before the limit`,
 		`the model is told after turn ${25 - grace} that ${spelled(grace)} turns are left`,
 		`and the exit code is ${stopped}`,
@@ -140,17 +154,25 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	"docs/scripts.md": [
 		`| 0 | the run ended by itself | | ${partial} | it ended after the wrap-up, so its answer may be partial | ` +
 			`| ${stopped} | a limit stopped the run | | ${failed}, 143, … |`,
+		`**${partial}** even if`,
 		`${stopped} beats ${partial}, and ${partial} beats 0`,
 		`The default is ${grace}.`,
 		`${partial}) echo "report.md may be partial"`,
 		`${partial}) echo "::warning::`,
 	],
-	"docs/settings.md": [`At the ${pointedOut} identical call (or cycle) the model is told once`],
+	"docs/settings.md": [
+		`When ${PART[Number(scarce.toFixed(9))]} or less is left`,
+		`A yes grants ${PART[shared]}`,
+		`At the ${pointedOut} identical call (or cycle) the model is told once`,
+	],
 	"docs/limits-of-limits.md": [
 		`${capital(spelled(missed))} seconds later a notification`,
 		`once ${spelled(dropped)} runs that nobody prompted have been refused`,
 	],
 	"docs/advice.md": [
+		`at most once an ${oddsTries}`,
+		`up to ${everyTurn} turns`,
+		`narrower than ${columns} columns`,
 		`below ${suggestion} prompts (for cost, ${suggestion} priced ones) and shows no p99 below ${p99}`,
 		`With fewer than ${came} prompts that came this far there is no line`,
 		`counts, turns and dollars, at most ${odds} KB`,
@@ -183,6 +205,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	],
 	"docs/fleet.md": [
 		`What a killed agent held counts as used after ${lease}`,
+		`exits with ${stopped}`,
 		`where they begin at midnight; ${zone} by default`,
 	],
 	"docs/fleet-operation.md": [
@@ -191,13 +214,16 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 		`restarted within ${fleet} s |`,
 		`A hold is renewed every ${renewal} s`,
 		`The server remembers ids for ${remembered}`,
+		`kept for ${remembered}`,
 	],
 	"docs/sharing.md": [
 		`A yes grants ${PART[shared]} of the limit, at least 1`,
 		`the tree was used within the last ${recent}`,
+		`that ${recent}`,
+		`widest first: ${widestFirst}`,
 		`the exit code is ${stopped}`,
 	],
-	"docs/loops.md": [`its tree was used within the last ${recent}`, `counts as used after ${lease}`],
+	"docs/loops.md": [`${nodeOfLedger}`, `its tree was used within the last ${recent}`, `counts as used after ${lease}`],
 	"docs/ai-sdk.md": [`Requires \`ai\` ${version("ai").split(".")[0]} and Node ${nodeOfPi?.split(".")[0]}`],
 	"docs/pi-agent.md": [`Tested with ${version("@earendil-works/pi-agent-core")}.`],
 	"docs/comparison.md": [`with \`ai\` ${version("ai")} and a scripted model`],

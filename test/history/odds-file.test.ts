@@ -101,12 +101,18 @@ describe("the file of the table", () => {
 		assert.equal(loadOdds(path), "damaged", "the directory is a file");
 	});
 
-	test("is stale if it is missing, a link to itself, older than a day, or of the future", (t) => {
+	test("is stale if it is missing, a link to itself, damaged, older than a day, or of the future", (t) => {
 		const { agentDir, path } = agent(t);
 		assert.equal(isStale(agentDir, Date.now()), true);
 		symlinkSync(ODDS_FILE, path);
 		assert.equal(isStale(agentDir, Date.now()), true);
 		storeOdds(agentDir, odds());
+		const good = readFileSync(path, "utf8");
+		const fresh = [good.replace('"version":1', '"version":2'), "{", good].map((text) => {
+			writeFileSync(path, text);
+			return isStale(agentDir, Date.now() + 1000);
+		});
+		assert.deepEqual(fresh, [true, true, false]);
 		const day = 86_400_000;
 		const at = (ms: number): boolean => {
 			utimesSync(path, new Date(ms), new Date(ms));

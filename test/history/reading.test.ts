@@ -114,6 +114,8 @@ describe("one prompt", () => {
 		const { meters, sample, odds } = await read(t, { "a.jsonl": story.lines() }, { now: story.clock });
 		assert.deepEqual([meters.turns?.max, sample.running], [2, 0]);
 		assert.deepEqual(odds.rows.turns.at(-1), { at: 1, came: 1, finished: 0, moreTurns: 0, moreCost: null });
+		const queued = new Story().prompt().answer().queued().entry({ type: "custom", customType: "turn-limit-lost-turn" });
+		assert.equal((await read(t, { "a.jsonl": queued.lines() })).odds.rows.turns[0]?.finished, 0);
 		const message = new Story().prompt().answer().entry({ type: "custom_message", customType: "turn-limit-lost-turn" });
 		assert.equal((await read(t, { "a.jsonl": message.lines() })).meters.turns?.max, 1);
 	});
@@ -585,6 +587,17 @@ describe("with a person or without", () => {
 		assert.deepEqual(await turns(t, plain().outcome({ ...entry, attended: "no" })), [undefined, undefined, 2]);
 	});
 
+	test("follows the last entry that tells, where an extension goes on with a script's prompt beside a person", async (t) => {
+		const entry = { kind: "exhausted", continuations: 0 };
+		const story = new Story()
+			.prompt()
+			.answer()
+			.outcome({ ...entry, attended: false });
+		story.entry({ type: "custom_message", content: "go on" }).answer();
+		story.outcome({ ...entry, attended: true }).outcome(entry);
+		assert.deepEqual(await turns(t, story), [1, undefined, undefined]);
+	});
+
 	test("a script's session that a person goes on with has prompts of both", async (t) => {
 		const entry = { kind: "exhausted", continuations: 0, attended: false };
 		const resumed = new Story().prompt().turns(3).outcome(entry).prompt().answer().bash().prompt().answer();
@@ -684,8 +697,11 @@ test("what an extension spent before the first prompt stands besides the prompts
 
 describe("sessions of subagents are counted apart", () => {
 	const parent = (): Story => new Story("parent").prompt("delegate").answer({ calls: 1 });
-	const child = (at: number, directory: string, name = "child"): Story =>
-		new Story(name, { at, parent: join(directory, "parent.jsonl") }).prompt(name).turns(2);
+	/** Pi stores the model in the very moment in which it makes the session. */
+	const child = (at: number, directory: string, name = "child"): Story => {
+		const story = new Story(name, { at, parent: join(directory, "parent.jsonl") });
+		return story.entry({ type: "model_change" }).prompt(name).turns(2);
+	};
 	/** Advice from a directory whose files may name their own place. */
 	const readAt = (t: Scope, files: (directory: string) => Record<string, string[]>): Promise<Advice> => {
 		const directory = folder(t, {});

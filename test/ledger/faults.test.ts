@@ -422,8 +422,25 @@ suite("a ledger is refused", () => {
 		await assert.rejects(box.open({ directory: "/usr", within: "/" }), { kind: "unsafe", message });
 	});
 
-	for (const [name, type] of Object.entries({ NFS: 0x6969, CIFS: 0xff534d42, "9P": 0x01021997, FUSE: 0x65735546 })) {
-		test(`on a file system of ${name}, and by its name`, async (t) => {
+	// As <linux/magic.h> and the modules of these file systems have them.
+	for (const [name, type] of [
+		["NFS", 0x6969],
+		["SMB", 0x517b],
+		["SMB2", 0xfe534d42],
+		["CIFS", 0xff534d42],
+		["NCP", 0x564c],
+		["AFS", 0x5346414f],
+		["AFS", 0x6b414653],
+		["Coda", 0x73757245],
+		["Ceph", 0x00c36400],
+		["Lustre", 0x0bd00bd0],
+		["GPFS", 0x47504653],
+		["9P", 0x01021997],
+		["FUSE", 0x65735546],
+		["VirtualBox shared folder", 0x786f4256],
+		["VMware shared folder", 0xbacbacbc],
+	] as const) {
+		test(`on a file system of ${name} (0x${type.toString(16)}), and by its name`, async (t) => {
 			const { open } = sandbox(t);
 			for (const typeOf of [() => type, () => type | 0])
 				await assert.rejects(
@@ -432,6 +449,19 @@ suite("a ledger is refused", () => {
 				);
 		});
 	}
+});
+
+test("a ledger is refused where SQLite finds no shared memory", async (t) => {
+	const box = sandbox(t);
+	/** What SQLite answers on such a file system. */
+	class WithoutSharedMemory extends DatabaseSync {
+		override prepare(sql: string): ReturnType<DatabaseSync["prepare"]> {
+			return super.prepare(sql.replace("journal_mode = WAL", "journal_mode = DELETE"));
+		}
+	}
+	t.mock.method(process, "getBuiltinModule", () => ({ DatabaseSync: WithoutSharedMemory }));
+	const message = `The ledger ${box.file} is on a file system without shared memory.`;
+	await assert.rejects(box.open(), { name: "LedgerError", kind: "unsuited", message });
 });
 
 test("an agent directory that is itself behind a link is fine", async (t) => {
@@ -575,6 +605,15 @@ suite("SQLite as the runtime has it", () => {
 		assert.deepEqual(readdirSync(box.agentDir), [], "an empty ledger would be a damaged one to others");
 		process.emitWarning("one of the program");
 		assert.equal(warns.mock.callCount(), 1);
+	});
+
+	test("is Bun's own in Bun", async (t) => {
+		const { versions } = process;
+		defer(t, () => Object.defineProperty(process, "versions", { value: versions }));
+		Object.defineProperty(process, "versions", { value: { ...versions, bun: "1.3.0" } });
+		const modules: Record<string, object> = { "bun:sqlite": { Database: DatabaseSync } };
+		t.mock.method(process, "getBuiltinModule", (name: string) => modules[name]);
+		(await sandbox(t).open()).close();
 	});
 
 	test("has its errors known by their numbers, Node's and Bun's, and those of the system are none", () => {

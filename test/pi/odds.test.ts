@@ -165,7 +165,7 @@ test("a table that is damaged, foreign or huge gives no line, and one notice in 
 		await rpc.run("go");
 		const notices = (await reply(rpc, "")).split("\n").filter((line) => line.startsWith("Odds: "));
 		assert.deepEqual(notices, [
-			`Odds: ${ODDS_FILE} in pi's agent directory cannot be read. /turn-limit advise makes it again.`,
+			`Odds: ${ODDS_FILE} in pi's agent directory cannot be read. Delete it, and /turn-limit advise makes it again.`,
 		]);
 	}
 	assert.equal(rpc.questions.length, 2);

@@ -129,7 +129,7 @@ describe("the table", () => {
 		return await work.finally(() => clearInterval(timer));
 	}
 
-	test("is made if there is none or if it is older than a day, and not tried again within an hour", async (t) => {
+	test("is made if there is none or if it is damaged or older than a day, and not tried again within an hour", async (t) => {
 		const agentDir = folder(t, sessions);
 		const personal = new PersonalOdds(
 			() => agentDir,
@@ -137,17 +137,22 @@ describe("the table", () => {
 		);
 		const made = async (now: number): Promise<boolean> => {
 			await awake(personal.refresh(agentDir, now));
-			return typeof loadOdds(agentDir) === "object";
+			const odds = loadOdds(agentDir);
+			return typeof odds === "object" && odds.prompts > 0;
 		};
 		const now = Date.now();
+		const hour = 3_600_000;
 		assert.equal(await made(now), true);
-		writeFileSync(join(agentDir, ODDS_FILE), "old");
+		const empty = oddsOf([]);
+		storeOdds(agentDir, empty);
 		const day = 86_400_000;
 		utimesSync(join(agentDir, ODDS_FILE), new Date(now - 2 * day), new Date(now - 2 * day));
-		assert.equal(await made(now + 3_599_999), false);
-		assert.equal(await made(now + 3_600_000), true);
-		writeFileSync(join(agentDir, ODDS_FILE), "new");
-		assert.equal(await made(now + 3 * 3_600_000), false);
+		assert.equal(await made(now + hour - 1), false);
+		assert.equal(await made(now + hour), true);
+		storeOdds(agentDir, empty);
+		assert.equal(await made(now + 3 * hour), false);
+		writeFileSync(join(agentDir, ODDS_FILE), "damaged");
+		assert.equal(await made(now + 3 * hour), true);
 	});
 
 	test("is made again after the clock was a year ahead and was set right", async (t) => {

@@ -1,11 +1,12 @@
 /** Outcomes that stand in a session: what they say after a resume, and how they look in the transcript. */
 import assert from "node:assert/strict";
+import { registerHooks } from "node:module";
 import { describe, test } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Context } from "../../src/hosts/pi/host/api.ts";
 import { readOutcome, recalledOutcome } from "../../src/hosts/pi/outcome/record.ts";
 import { lastRunText } from "../../src/hosts/pi/outcome/sentences.ts";
-import { tryRegisterRenderers, prepareEntries } from "../../src/hosts/pi/outcome/transcript.ts";
+import * as transcript from "../../src/hosts/pi/outcome/transcript.ts";
 import { SessionManager } from "../harness/pi.ts";
 
 const spent = { turns: 3, toolCalls: 2, cost: 0.02, tokens: 900, time: 4, continuations: 1, advised: true };
@@ -87,7 +88,7 @@ describe("in the transcript", () => {
 		bg: (name: string, text: string) => `[${name}]${text}`,
 	};
 
-	async function shown(session = SessionManager.inMemory()) {
+	async function shown(session = SessionManager.inMemory(), { tryRegisterRenderers, prepareEntries } = transcript) {
 		const renderers: Record<string, Renderer> = {};
 		const register = (name: string, renderer: unknown): void => void (renderers[name] = renderer as Renderer);
 		const pi = { registerEntryRenderer: register, registerMessageRenderer: register } as unknown as ExtensionAPI;
@@ -131,6 +132,35 @@ describe("in the transcript", () => {
 		assert.equal(renderer?.({ content: [] }, { outputPad: 1 }, theme), undefined);
 	});
 
+	/** As in a process that has shown no dialog yet: its terminal library is not loaded. */
+	async function inNewProcess(): Promise<typeof transcript> {
+		const hooks = registerHooks({
+			resolve: (name, from, next) => {
+				const found = next(name, from);
+				if (!/\/(?:transcript|load-pi-tui)\.ts/.test(found.url)) return found;
+				return { ...found, url: `${found.url}${found.url.includes("?") ? "&" : "?"}process=${processes}` };
+			},
+		});
+		processes++;
+		try {
+			return await import("../../src/hosts/pi/outcome/transcript.ts");
+		} finally {
+			hooks.deregister();
+		}
+	}
+	let processes = 0;
+
+	test("what the person has said is shown by a process that resumes the session; one without it loads no terminal library", async () => {
+		const session = SessionManager.inMemory();
+		const render = async (): Promise<number | undefined> => {
+			const { "turn-limit-guidance": renderer } = await shown(session, await inNewProcess());
+			return renderer?.({ content: "Go left." }, { outputPad: 1 }, theme)?.render(40).length;
+		};
+		assert.equal(await render(), undefined);
+		session.appendCustomMessageEntry("turn-limit-guidance", "Go left.", true);
+		assert.equal(await render(), 3);
+	});
+
 	test("what the person has said holds nothing that a terminal obeys, and keeps its lines", async () => {
 		const session = SessionManager.inMemory();
 		session.appendCustomMessageEntry("turn-limit-guidance", "Go left.", true);
@@ -143,6 +173,6 @@ describe("in the transcript", () => {
 	});
 
 	test("nothing is shown on a pi that lacks what shows it", () => {
-		assert.equal(tryRegisterRenderers({} as ExtensionAPI), false);
+		assert.equal(transcript.tryRegisterRenderers({} as ExtensionAPI), false);
 	});
 });
