@@ -254,6 +254,14 @@ describe("an approval", () => {
 		assert.deepEqual([executed(), turns, toolCalls, model.requests.length], [1, 1, 1, 2]);
 	});
 
+	test("that a toolApproval of theirs cannot judge makes the stream fail with its error", async () => {
+		const { limit, rest, messages, executed } = await approved({});
+		const result = limit.streamText({ ...rest, messages, toolApproval: fails, onError: () => {} });
+		const outcome = await limit.outcomeOf(result);
+		assert.ok(outcome.kind === "failed");
+		assert.deepEqual([outcome.message, outcome.turns, executed()], ["bad hook", 0, 0]);
+	});
+
 	test("lets no call run where the limit lets no turn be made", async () => {
 		const { rest, messages, model } = await approved({ turns: 5 });
 		const limit = aiLimit({ turns: 0 });
@@ -332,6 +340,29 @@ describe("a stream", () => {
 		});
 	}
 
+	for (const [how, streamOf] of [
+		["its first part", (result) => result.stream],
+		["its first part in a browser", (result) => result.toUIMessageStreamResponse().body as ReadableStream],
+	] as [string, (result: Read) => ReadableStream][])
+		for (const options of [{ turns: 0 }, { turns: 9 }, { sessionTurns: 2 }])
+			test(`that is left at ${how} makes no request under ${JSON.stringify(options)}`, async () => {
+				const { limit, settings, model, outcomes } = stage(options, endless);
+				const errors = new Set<unknown>();
+				for (let n = 0; n < 3; n++) {
+					const result = limit.streamText({
+						...settings,
+						onError: ({ error }) => void errors.add((error as Error).name),
+					});
+					const reader = streamOf(result).getReader();
+					await reader.read();
+					await reader.cancel();
+					assert.equal((await limit.outcomeOf(result)).kind, "interrupted");
+				}
+				await new Promise(setImmediate);
+				assert.deepEqual([model.requests.length, outcomes], [0, Array(3).fill("interrupted 0")]);
+				assert.deepEqual([...errors], ["AbortError"]);
+			});
+
 	test("that fails has failed, whoever waits for it", async () => {
 		const { limit, settings, outcomes } = stage({}, () => FAILURE);
 		const result = limit.streamText({ ...settings, onError: () => {} });
@@ -407,14 +438,24 @@ describe("a stream", () => {
 	for (const [hook, setting] of [
 		["prepareStep", ({ stepNumber }: { stepNumber: number }) => stepNumber === 1 && fails()],
 		["stopWhen", () => fails()],
+		["toolApproval", () => fails()],
 	] as const) {
-		test(`whose ${hook} throws has failed`, async () => {
+		test(`whose ${hook} throws has failed with its error`, async () => {
 			const { limit, settings, model } = stage({}, endless);
 			const result = limit.streamText({ ...settings, [hook]: setting, onError: () => {} });
 			const outcome = await limit.outcomeOf(result);
-			assert.deepEqual([outcome.kind, model.requests.length], ["failed", 1]);
+			assert.ok(outcome.kind === "failed");
+			assert.deepEqual([outcome.message, model.requests.length], ["bad hook", 1]);
 		});
 	}
+
+	test("whose prepareStep throws before its first step has failed with its error", async () => {
+		const { limit, settings, model } = stage({}, endless);
+		const result = limit.streamText({ ...settings, prepareStep: fails, onError: () => {} });
+		const outcome = await limit.outcomeOf(result);
+		assert.ok(outcome.kind === "failed");
+		assert.deepEqual([outcome.message, outcome.turns, model.requests.length], ["bad hook", 0, 0]);
+	});
 
 	test("that cannot begin has failed", async () => {
 		const { limit, settings } = stage({}, endless);

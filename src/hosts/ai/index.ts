@@ -93,21 +93,21 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		result: R,
 	): R {
 		let isOver = false;
-		const settle = async (): Promise<void> => {
-			isOver = true;
-			if (signal?.aborted) run.interrupt();
-			else if (guard.isIdle) run.fail("The AI SDK made no step.");
-			await run.settle();
-		};
 		const seen = watch(result, {
-			over: settle,
+			over: async () => {
+				isOver = true;
+				if (signal?.aborted) run.interrupt();
+				else if (guard.isIdle) run.fail("The AI SDK made no step.");
+				await run.settle();
+			},
 			failed: (error) => {
 				isOver = true;
 				return guard.failed(error, signal);
 			},
-			cancelled: () => {
+			cancelled: async () => {
+				isOver = true;
 				run.interrupt();
-				return settle();
+				await run.settle();
 			},
 		});
 		outcomes.set(seen, async () => {
