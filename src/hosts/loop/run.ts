@@ -371,6 +371,11 @@ export class DrivenRun implements LoopRun {
 		return writeRun(this.#state, { id, notes: this.#notes, answers: this.#answered, tree });
 	}
 
+	/** The final pass has begun. */
+	get isFinal(): boolean {
+		return this.#state.phase.name === "finishing";
+	}
+
 	/** Describes the tree to its members; undefined until it has begun. */
 	get tree(): Tree | undefined {
 		return this.#shared.treeOf(this.#state.meters, () => "unlimited");
