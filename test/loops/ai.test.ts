@@ -625,14 +625,20 @@ test("a retry of the SDK's own is one turn", async () => {
 	assert.deepEqual([model.requests.length, outcomes], [2, ["completed 1"]]);
 });
 
-test("a final pass asks for the form that the answer has to have", async () => {
-	const { limit, settings, model } = stage({ turns: 1, policy: "synthesize" }, (n, texts) =>
-		texts.some((heard) => heard.endsWith(IN_FORM)) ? text('{"found":3}') : work(n),
-	);
+test("a final pass asks for the form that the answer has to have, in every way to call", async () => {
 	const output = Output.object({ schema: jsonSchema<{ found: number }>({ type: "object" }) });
-	const result = await limit.generateText({ ...settings, output });
-	const { found }: { found: number } = result.output;
-	assert.deepEqual([found, model.requests.length], [3, 2]);
+	for (const how of ["generateText", "streamText", "generate", "stream"] as const) {
+		const { limit, settings, model } = stage({ turns: 1, policy: "synthesize" }, (n, texts) =>
+			texts.some((heard) => heard.endsWith(IN_FORM)) ? text('{"found":3}') : work(n),
+		);
+		const { prompt, ...rest } = { ...settings, output };
+		const agent = new limit.ToolLoopAgent(rest);
+		const isOwn = how === "generate" || how === "stream";
+		const result = await (isOwn ? agent[how]({ prompt }) : limit[how]({ ...rest, prompt }));
+		const { found } = await result.output;
+		const { kind } = await limit.outcomeOf(result);
+		assert.deepEqual([found, model.requests.length, kind], [3, 2, "synthesized"], how);
+	}
 });
 
 test("the first step that a limit refuses rejects with the outcome", async () => {
@@ -678,6 +684,19 @@ for (const [what, options] of [
 		assert.equal(results.flatMap(({ steps }) => steps).length, 3);
 		assert.equal(outcomes.length, 2);
 	});
+
+test("a call without settings is refused in words of ours", async () => {
+	const { limit, settings } = stage({}, endless);
+	const agent = new limit.ToolLoopAgent({ model: settings.model });
+	const wrong = (name: string): object => ({
+		name: "TypeError",
+		message: `${name}(): expected an object of settings, got undefined.`,
+	});
+	await assert.rejects((limit.generateText as () => Promise<unknown>)(), wrong("generateText"));
+	assert.throws(limit.streamText as () => unknown, wrong("streamText"));
+	await assert.rejects((agent.generate as () => Promise<unknown>).call(agent), wrong("generate"));
+	await assert.rejects((agent.stream as () => Promise<unknown>).call(agent), wrong("stream"));
+});
 
 test("a result of another limit has no outcome here", async () => {
 	const { limit } = stage({}, endless);
