@@ -106,7 +106,7 @@ export function readOptions(
 		}
 		if (typeof value === "function" && (key === "grace" || key === "wrapUpMessage")) continue;
 		const id = meterOf(key);
-		if (id === undefined || typeof value !== "object") values[key] = checked(option, key, value);
+		if (id === undefined || typeof value !== "object" || value === null) values[key] = checked(option, key, value);
 		else {
 			const { max, policy } = limitIn(option, value);
 			values[key] = checked(`${option}.max`, key, max);
@@ -118,9 +118,9 @@ export function readOptions(
 }
 
 /** @throws TypeError if it has other keys */
-function limitIn(option: string, value: object | null): { readonly max?: unknown; readonly policy?: unknown } {
-	const unknown = Object.keys(value ?? {}).find((key) => key !== "max" && key !== "policy");
-	if (unknown === undefined) return value ?? {};
+function limitIn(option: string, value: object): { readonly max?: unknown; readonly policy?: unknown } {
+	const unknown = Object.keys(value).find((key) => key !== "max" && key !== "policy");
+	if (unknown === undefined) return value;
 	throw new TypeError(badOption(option, value, "{ max, policy }"));
 }
 

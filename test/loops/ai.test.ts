@@ -254,6 +254,14 @@ describe("an approval", () => {
 		assert.deepEqual([executed(), turns, toolCalls, model.requests.length], [1, 1, 1, 2]);
 	});
 
+	test("that a toolApproval of theirs cannot judge makes the stream fail with its error", async () => {
+		const { limit, rest, messages, executed } = await approved({});
+		const result = limit.streamText({ ...rest, messages, toolApproval: fails, onError: () => {} });
+		const outcome = await limit.outcomeOf(result);
+		assert.ok(outcome.kind === "failed");
+		assert.deepEqual([outcome.message, outcome.turns, executed()], ["bad hook", 0, 0]);
+	});
+
 	test("lets no call run where the limit lets no turn be made", async () => {
 		const { rest, messages, model } = await approved({ turns: 5 });
 		const limit = aiLimit({ turns: 0 });
@@ -332,6 +340,29 @@ describe("a stream", () => {
 		});
 	}
 
+	for (const [how, streamOf] of [
+		["its first part", (result) => result.stream],
+		["its first part in a browser", (result) => result.toUIMessageStreamResponse().body as ReadableStream],
+	] as [string, (result: Read) => ReadableStream][])
+		for (const options of [{ turns: 0 }, { turns: 9 }, { sessionTurns: 2 }])
+			test(`that is left at ${how} makes no request under ${JSON.stringify(options)}`, async () => {
+				const { limit, settings, model, outcomes } = stage(options, endless);
+				const errors = new Set<unknown>();
+				for (let n = 0; n < 3; n++) {
+					const result = limit.streamText({
+						...settings,
+						onError: ({ error }) => void errors.add((error as Error).name),
+					});
+					const reader = streamOf(result).getReader();
+					await reader.read();
+					await reader.cancel();
+					assert.equal((await limit.outcomeOf(result)).kind, "interrupted");
+				}
+				await new Promise(setImmediate);
+				assert.deepEqual([model.requests.length, outcomes], [0, Array(3).fill("interrupted 0")]);
+				assert.deepEqual([...errors], ["AbortError"]);
+			});
+
 	test("that fails has failed, whoever waits for it", async () => {
 		const { limit, settings, outcomes } = stage({}, () => FAILURE);
 		const result = limit.streamText({ ...settings, onError: () => {} });
@@ -407,14 +438,24 @@ describe("a stream", () => {
 	for (const [hook, setting] of [
 		["prepareStep", ({ stepNumber }: { stepNumber: number }) => stepNumber === 1 && fails()],
 		["stopWhen", () => fails()],
+		["toolApproval", () => fails()],
 	] as const) {
-		test(`whose ${hook} throws has failed`, async () => {
+		test(`whose ${hook} throws has failed with its error`, async () => {
 			const { limit, settings, model } = stage({}, endless);
 			const result = limit.streamText({ ...settings, [hook]: setting, onError: () => {} });
 			const outcome = await limit.outcomeOf(result);
-			assert.deepEqual([outcome.kind, model.requests.length], ["failed", 1]);
+			assert.ok(outcome.kind === "failed");
+			assert.deepEqual([outcome.message, model.requests.length], ["bad hook", 1]);
 		});
 	}
+
+	test("whose prepareStep throws before its first step has failed with its error", async () => {
+		const { limit, settings, model } = stage({}, endless);
+		const result = limit.streamText({ ...settings, prepareStep: fails, onError: () => {} });
+		const outcome = await limit.outcomeOf(result);
+		assert.ok(outcome.kind === "failed");
+		assert.deepEqual([outcome.message, outcome.turns, model.requests.length], ["bad hook", 0, 0]);
+	});
 
 	test("that cannot begin has failed", async () => {
 		const { limit, settings } = stage({}, endless);
@@ -584,14 +625,20 @@ test("a retry of the SDK's own is one turn", async () => {
 	assert.deepEqual([model.requests.length, outcomes], [2, ["completed 1"]]);
 });
 
-test("a final pass asks for the form that the answer has to have", async () => {
-	const { limit, settings, model } = stage({ turns: 1, policy: "synthesize" }, (n, texts) =>
-		texts.some((heard) => heard.endsWith(IN_FORM)) ? text('{"found":3}') : work(n),
-	);
+test("a final pass asks for the form that the answer has to have, in every way to call", async () => {
 	const output = Output.object({ schema: jsonSchema<{ found: number }>({ type: "object" }) });
-	const result = await limit.generateText({ ...settings, output });
-	const { found }: { found: number } = result.output;
-	assert.deepEqual([found, model.requests.length], [3, 2]);
+	for (const how of ["generateText", "streamText", "generate", "stream"] as const) {
+		const { limit, settings, model } = stage({ turns: 1, policy: "synthesize" }, (n, texts) =>
+			texts.some((heard) => heard.endsWith(IN_FORM)) ? text('{"found":3}') : work(n),
+		);
+		const { prompt, ...rest } = { ...settings, output };
+		const agent = new limit.ToolLoopAgent(rest);
+		const isOwn = how === "generate" || how === "stream";
+		const result = await (isOwn ? agent[how]({ prompt }) : limit[how]({ ...rest, prompt }));
+		const { found } = await result.output;
+		const { kind } = await limit.outcomeOf(result);
+		assert.deepEqual([found, model.requests.length, kind], [3, 2, "synthesized"], how);
+	}
 });
 
 test("the first step that a limit refuses rejects with the outcome", async () => {
@@ -637,6 +684,19 @@ for (const [what, options] of [
 		assert.equal(results.flatMap(({ steps }) => steps).length, 3);
 		assert.equal(outcomes.length, 2);
 	});
+
+test("a call without settings is refused in words of ours", async () => {
+	const { limit, settings } = stage({}, endless);
+	const agent = new limit.ToolLoopAgent({ model: settings.model });
+	const wrong = (name: string): object => ({
+		name: "TypeError",
+		message: `${name}(): expected an object of settings, got undefined.`,
+	});
+	await assert.rejects((limit.generateText as () => Promise<unknown>)(), wrong("generateText"));
+	assert.throws(limit.streamText as () => unknown, wrong("streamText"));
+	await assert.rejects((agent.generate as () => Promise<unknown>).call(agent), wrong("generate"));
+	await assert.rejects((agent.stream as () => Promise<unknown>).call(agent), wrong("stream"));
+});
 
 test("a result of another limit has no outcome here", async () => {
 	const { limit } = stage({}, endless);

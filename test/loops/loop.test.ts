@@ -23,6 +23,13 @@ async function work(run: LoopRun, most = Infinity): Promise<number> {
 	return turns;
 }
 
+type Action = (run: LoopRun) => unknown;
+
+const charge: Action = (run) => run.charge({ tokens: 1 });
+const decide: Action = (run) => run.call(call());
+const fail: Action = (run) => run.fail("bad tool");
+const end: Action = (run) => run.endTurn({ goesOn: true });
+
 function brief(outcome: Outcome): string {
 	return `${outcome.kind}${"meter" in outcome ? ` ${outcome.meter}` : ""} ${outcome.turns}`;
 }
@@ -228,17 +235,15 @@ describe("a run", () => {
 		["at the end of a turn", (run) => run.endTurn({ goesOn: true }), "stop"],
 		["at its end", async (run) => (await run.settle()).kind, "failed"],
 	] as [string, (run: LoopRun) => Promise<unknown>, unknown][])
-		test(`whose signal cannot be read ${where} stops, and has failed`, async () => {
-			const { signal } = new AbortController();
-			const run = loopLimit().start({ signal });
+		test(`whose clock cannot be read ${where} stops, and has failed`, async (t) => {
+			const run = loopLimit().start();
 			if (where !== "at a turn") await run.turn();
 			if (where === "at its end") await run.endTurn({ goesOn: true });
-			const get = (): never => {
-				throw new Error("bad signal");
-			};
-			Object.defineProperty(signal, "aborted", { configurable: true, get });
+			const clock = t.mock.method(performance, "eventLoopUtilization", () => {
+				throw new Error("no clock");
+			});
 			assert.equal(await go(run), expected);
-			Reflect.deleteProperty(signal, "aborted");
+			clock.mock.restore();
 			assert.equal((await run.settle()).kind, "failed");
 		});
 
@@ -264,6 +269,74 @@ describe("a run", () => {
 		await run.turn();
 		run.fail("overloaded");
 		assert.equal(brief(await run.settle()), "failed 1");
+	});
+
+	test("that is interrupted before its first turn sends nothing", async () => {
+		const run = loopLimit().start();
+		run.interrupt();
+		assert.equal(await run.turn(), undefined);
+		assert.match((await run.call(call())) ?? "", /^Not run/);
+		assert.equal(brief(await run.settle()), "interrupted 0");
+	});
+
+	for (const stop of ["interrupt", "settle", "breakOff"] as const)
+		test(`whose turn a call has opened sends nothing after ${stop}()`, async () => {
+			const run = loopLimit().start();
+			await run.call(call());
+			void run[stop]("enough");
+			assert.equal(await run.turn(), undefined);
+		});
+
+	test("says why it failed first", async () => {
+		const run = loopLimit().start();
+		run.fail("no key");
+		run.fail("no turn");
+		const outcome = await run.settle();
+		assert.ok(outcome.kind === "failed" && outcome.message === "no key");
+	});
+
+	for (const [what, take] of [
+		["between two turns", [end, fail]],
+		["after its response was charged", [charge, fail, end]],
+		["before its response was charged", [fail, charge, end]],
+		["after one of its calls was decided", [decide, fail, end]],
+		["before its calls were decided", [fail, decide, end]],
+		["before its end was reported", [fail, end]],
+	] as [string, Action[]][])
+		test(`takes no turn more for a failure that is reported ${what}`, async () => {
+			const run = loopLimit({ turns: 3, grace: 0 }).start();
+			let turns = 0;
+			while (turns < 9 && (await run.turn()) !== undefined) {
+				turns++;
+				for (const act of take) await act(run);
+			}
+			assert.equal(turns, 3);
+			assert.equal(brief(await run.settle()), "exhausted turns 3");
+		});
+
+	test("takes no turn more for a failure that is reported before its first turn", async () => {
+		const charged = loopLimit({ turns: 0 }).start();
+		await charged.charge({ tokens: 1 });
+		charged.fail("no key");
+		assert.equal(await charged.turn(), undefined);
+		const opened = loopLimit({ turns: 1 }).start();
+		await opened.call(call());
+		opened.fail("bad tool");
+		assert.notEqual(await opened.turn(), undefined);
+		assert.equal(await opened.turn(), undefined);
+	});
+
+	test("repeats a turn whose failure is reported twice, and a repetition ends like any turn", async () => {
+		const run = loopLimit({ turns: 1, policy: "synthesize" }).start();
+		await run.turn();
+		await run.endTurn({ goesOn: true });
+		await run.turn();
+		run.fail("overloaded");
+		run.fail("overloaded");
+		await run.turn();
+		await run.charge({ tokens: 1 });
+		assert.equal(await run.endTurn({ goesOn: false }), "stop");
+		assert.equal(brief(await run.settle()), "synthesized turns 2");
 	});
 
 	test("gives the same answer for the same call, and counts it once", async () => {

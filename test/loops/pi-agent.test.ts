@@ -187,6 +187,29 @@ test("follow-ups are turns, and stay in their queue at the limit", async () => {
 	assert.deepEqual([outcomes, model.requests.length, agent.hasQueuedMessages()], [["exhausted 2"], 2, true]);
 });
 
+describe("under synthesize a follow-up stays in its queue", () => {
+	const reports: Script = (n, texts) => (texts.some((heard) => heard.includes("is spent")) ? text("report") : work(n));
+
+	for (const [when, script, before, after, requests, outcome] of [
+		["that waits while the last answer is given", reports, 1, 0, 3, "synthesized 3"],
+		["that comes after the last answer", reports, 0, 1, 3, "synthesized 3"],
+		["that the limit leaves no turn for", () => text("done"), 2, 0, 2, "exhausted 2"],
+	] as const)
+		test(when, async () => {
+			const { agent, model, outcomes } = stage({ turns: 2, policy: "synthesize", grace: 0 }, script);
+			const queue = (times: number): void => {
+				for (let n = 0; n < times; n++) agent.followUp(user("next"));
+			};
+			queue(before);
+			agent.subscribe(({ type }) => {
+				if (type === "turn_end" && model.requests.length === requests) queue(after);
+			});
+			await agent.prompt("go");
+			assert.deepEqual([model.requests.length, outcomes, agent.hasQueuedMessages()], [requests, [outcome], true]);
+			assert.equal(agent.state.errorMessage, undefined);
+		});
+});
+
 test("a second prompt at once is rejected by the agent, and is no run", async () => {
 	const { agent, outcomes } = stage({ turns: 2 }, endless);
 	const first = agent.prompt("go");

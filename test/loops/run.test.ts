@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
+import { inspect } from "node:util";
 import { loopLimit, type LoopLimit, type LoopOptions, type LoopRun } from "../../src/hosts/loop/index.ts";
 import { openIn } from "../ledger/sandbox.ts";
 import { replaceVariables } from "../harness/session.ts";
@@ -195,6 +196,65 @@ test("a program hears of what the ledger could not be told, and the next run pay
 	assert.equal(await work(limit.start()), 1);
 });
 
+for (const scope of ["turns", "sessionTurns", "treeTurns", "dayTurns"] as const)
+	test(`a limit of ${scope} holds although a loop reports no end of a turn`, async (t) => {
+		sandbox(t);
+		const run = limited({ [scope]: 3 }).start();
+		let turns = 0;
+		while (turns < 9 && (await run.turn()) !== undefined) turns++;
+		assert.deepEqual([turns, await end(run)], [3, `exhausted ${scope}`]);
+	});
+
+describe("while a turn is being decided,", () => {
+	/** Makes a run with such a limit, and acts on it so many ticks after its turn was requested. */
+	async function during(
+		t: TestContext,
+		scope: string,
+		isFirst: boolean,
+		ticks: number,
+		act: (run: LoopRun) => unknown,
+	) {
+		sandbox(t);
+		const run = limited({ [scope]: 2 }).start();
+		if (!isFirst) await work(run, 1);
+		const turn = run.turn();
+		// A ledger in a file takes more than microtasks.
+		for (let n = 0; n < ticks; n++) await (scope === "dayTurns" ? new Promise(setImmediate) : undefined);
+		const isLate = !inspect(turn).includes("pending");
+		await act(run);
+		return { run, notes: await turn, isLate };
+	}
+
+	for (const scope of ["turns", "sessionTurns", "dayTurns"] as const)
+		for (const isFirst of [true, false]) {
+			const which = `${isFirst ? "the first" : "a later"} turn under ${scope}`;
+			for (const stop of ["interrupt", "settle", "breakOff"] as const)
+				test(`${stop}() stops ${which} at every moment`, async (t) => {
+					for (let ticks = 0; ; ticks++) {
+						const { run, notes, isLate } = await during(t, scope, isFirst, ticks, (run) => run[stop]("enough"));
+						if (isLate) break;
+						assert.equal(notes, undefined, `after ${ticks}`);
+						assert.equal(await end(run), stop === "breakOff" ? "failed" : "interrupted");
+						assert.equal(await run.turn(), undefined);
+					}
+				});
+
+			test(`fail() makes ${which} no repetition at any moment`, async (t) => {
+				for (let ticks = 0; ; ticks++) {
+					const { run, notes, isLate } = await during(t, scope, isFirst, ticks, (run) => run.fail("late"));
+					if (isLate) break;
+					assert.notEqual(notes, undefined);
+					await run.endTurn({ goesOn: true });
+					assert.deepEqual(
+						[await work(run), await end(run)],
+						[isFirst ? 1 : 0, `exhausted ${scope}`],
+						`after ${ticks}`,
+					);
+				}
+			});
+		}
+});
+
 describe("runs of one session", () => {
 	test("give back the room of a turn that another limit refuses", async () => {
 		const limit = loopLimit({ turns: 1, sessionTurns: 2, grace: 0 });
@@ -217,14 +277,39 @@ describe("runs of one session", () => {
 		assert.equal((await a.turn())?.length, 1);
 	});
 
-	test("count a turn once that fails after it was charged", async () => {
+	test("count a turn once that fails and is repeated", async () => {
 		const run = loopLimit({ sessionTurns: 9 }).start();
 		await run.turn();
-		await run.charge({ tokens: 10 });
 		run.fail("overloaded");
 		await run.turn();
+		await run.charge({ tokens: 10 });
 		await run.endTurn({ goesOn: false });
 		assert.equal(run.snapshot().sessionTurns.used, 1);
+	});
+
+	test("count every turn of a final pass, although no end is reported", async () => {
+		const limit = loopLimit({ turns: 2, sessionTurns: 9, grace: 0, policy: "synthesize" });
+		const run = limit.start();
+		for (let n = 0; n < 4; n++) assert.notEqual(await run.turn(), undefined);
+		await run.settle();
+		assert.equal(limit.start().snapshot().sessionTurns.used, 0);
+		const next = limit.start();
+		await next.turn();
+		assert.equal(next.snapshot().sessionTurns.used, 5);
+	});
+
+	test("wait no longer for the room of others once they are settled, interrupted or broken off", async () => {
+		for (const stop of ["settle", "interrupt", "breakOff"] as const) {
+			const limit = limited({ sessionTurns: 2 });
+			const [working, other, waiting] = [limit.start(), limit.start(), limit.start()];
+			await working.turn();
+			await other.turn();
+			const turn = waiting.turn();
+			await new Promise(setImmediate);
+			void waiting[stop]("enough");
+			assert.equal(await turn, undefined);
+			assert.equal(await end(waiting), stop === "breakOff" ? "failed" : "interrupted");
+		}
 	});
 
 	test("see what the others have spent", async () => {

@@ -72,7 +72,7 @@ const WRONG: [options: unknown, error: string, message: string | RegExp][] = [
 	[{ turns: true }, "TypeError", "turns: expected a whole number from 0, or unlimited, got true."],
 	[{ turns: () => 3 }, "TypeError", "turns: expected a whole number from 0, or unlimited, got a function."],
 	[{ bell: () => true }, "TypeError", "bell: expected true or false, got a function."],
-	[{ turns: null }, "TypeError", "turns.max: expected a whole number from 0, or unlimited, got undefined."],
+	[{ turns: null }, "TypeError", "turns: expected a whole number from 0, or unlimited, got null."],
 	[{ turns: { max: -1 } }, "RangeError", "turns.max: expected a whole number from 0, or unlimited, got -1."],
 	[{ turns: { max: 1, policy: "x" } }, "RangeError", 'turns.policy: expected abort or synthesize, got "x".'],
 	[{ turns: { max: 1, polciy: "x" } }, "TypeError", 'turns: expected { max, policy }, got {"max":1,"polciy":"x"}.'],

@@ -70,10 +70,7 @@ export class Guard {
 			const prepared = (await theirs) as Partial<StepOptions> | undefined;
 			const notes = this.#admitted ?? (await this.run.turn());
 			this.#admitted = undefined;
-			if (notes === undefined) {
-				const { signal } = this.run;
-				throw signal.aborted ? signal.reason : new LimitExceeded(await this.run.settle(), this.run.reason);
-			}
+			if (notes === undefined) throw await this.#refusal();
 			this.#hasStepped = true;
 			this.#hasEnded = false;
 			const given = prepared?.messages ?? options.messages;
@@ -83,6 +80,15 @@ export class Guard {
 			const ours = notes.map((note) => ({ role: "user", content: note + form }) as const);
 			return { ...prepared, messages: [...kept, ...ours] };
 		};
+	}
+
+	/** Why a step must not be made. */
+	async #refusal(): Promise<unknown> {
+		const { signal } = this.run;
+		if (signal.aborted) return signal.reason;
+		const outcome = await this.run.settle();
+		if (outcome.kind === "interrupted") return new DOMException("Nobody reads the stream any more.", "AbortError");
+		return new LimitExceeded(outcome, this.run.reason);
 	}
 
 	/** The SDK asks it where it would go on after a step. */
@@ -125,7 +131,7 @@ export class Guard {
 	/** The gate before each call that would run. */
 	toolApproval({ toolApproval }: CallSettings): (options: ApprovalOptions) => Promise<Status> {
 		return async (options) => {
-			const status = await statusOf(toolApproval, options);
+			const status = await this.#failing(() => statusOf(toolApproval, options));
 			const { toolName: tool, toolCallId, input, providerExecuted } = options.toolCall;
 			// It does not run here, or not yet. Before the first step the SDK asks again about approved calls, and those run now.
 			if (

@@ -1,9 +1,11 @@
 /** Limits for the AI SDK: its `generateText`, `streamText` and `ToolLoopAgent`, under a limit. Each call is a run. */
 import * as ai from "ai";
+import { isObject } from "../../core/is-object.ts";
 import { isBroken, type Outcome } from "../../core/outcome.ts";
 import { isCostLimited } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
+import { expect } from "../loop/run.ts";
 import { asParent, treeOf } from "../../loop/tree/parents.ts";
 import { Guard, type CallSettings, type SdkStep } from "./guard.ts";
 import { watch } from "./watch.ts";
@@ -51,7 +53,9 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		throw new TypeError("price: expected a function, because cost is limited and the AI SDK reports none.");
 	const outcomes = new WeakMap<object, () => Promise<Outcome>>();
 
-	function guard({ abortSignal: signal, experimental_steering }: Callbacks) {
+	function guard(name: string, given: Callbacks) {
+		expect(isObject(given), `${name}(): expected an object of settings`, given);
+		const { abortSignal: signal, experimental_steering } = given;
 		const run = limit.start({ signal });
 		const steering = experimental_steering ?? ai.experimental_createSteering();
 		return { guard: new Guard(run, steering, options.ask !== undefined), run, signal, steering };
@@ -93,21 +97,21 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		result: R,
 	): R {
 		let isOver = false;
-		const settle = async (): Promise<void> => {
-			isOver = true;
-			if (signal?.aborted) run.interrupt();
-			else if (guard.isIdle) run.fail("The AI SDK made no step.");
-			await run.settle();
-		};
 		const seen = watch(result, {
-			over: settle,
+			over: async () => {
+				isOver = true;
+				if (signal?.aborted) run.interrupt();
+				else if (guard.isIdle) run.fail("The AI SDK made no step.");
+				await run.settle();
+			},
 			failed: (error) => {
 				isOver = true;
 				return guard.failed(error, signal);
 			},
-			cancelled: () => {
+			cancelled: async () => {
+				isOver = true;
 				run.interrupt();
-				return settle();
+				await run.settle();
 			},
 		});
 		outcomes.set(seen, async () => {
@@ -138,14 +142,16 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 			super({ ...settings, stopWhen, prepareCall } as never);
 		}
 
-		override generate(given: Parameters<ai.ToolLoopAgent["generate"]>[0]): ReturnType<ai.ToolLoopAgent["generate"]> {
-			const made = guard(given);
+		override async generate(
+			given: Parameters<ai.ToolLoopAgent["generate"]>[0],
+		): ReturnType<ai.ToolLoopAgent["generate"]> {
+			const made = guard("generate", given);
 			const call = { ...given, ...watched(made, given), [GUARD]: made.guard };
-			return generated(made, () => super.generate(call));
+			return await generated(made, () => super.generate(call));
 		}
 
 		override async stream(given: Parameters<ai.ToolLoopAgent["stream"]>[0]): ReturnType<ai.ToolLoopAgent["stream"]> {
-			const made = guard(given);
+			const made = guard("stream", given);
 			const call = {
 				...given,
 				...watched(made, given),
@@ -160,14 +166,14 @@ export function aiLimit(options: AiOptions = {}): AiLimit {
 		}
 	}
 
-	const generateText = (given: Callbacks): Promise<object> => {
-		const made = guard(given);
+	const generateText = async (given: Callbacks): Promise<object> => {
+		const made = guard("generateText", given);
 		const call = { ...given, ...gated(made.guard, given), ...watched(made, given) };
-		return generated(made, () => ai.generateText(call as never));
+		return await generated(made, () => ai.generateText(call as never));
 	};
 
 	const streamText = (given: Callbacks): object => {
-		const made = guard(given);
+		const made = guard("streamText", given);
 		const call = { ...given, ...gated(made.guard, given), ...watched(made, given), ...ends(made, given) };
 		try {
 			return streamed(made, ai.streamText(call as never));

@@ -79,11 +79,16 @@ export function loopLimit(options: LoopOptions = {}): LoopLimit {
 	return limitFor(OPTIONS.name, options);
 }
 
+/** As an adapter sees it. */
+interface DrivenLimit extends LoopLimit {
+	start(options?: StartOptions): DrivenRun;
+}
+
 /** The same for an adapter, whose function has another name, and whose price is given what the adapter charges for. */
 export function limitFor(
 	name: string,
 	options: Omit<LoopOptions, "price"> & { readonly price?: PriceFunction },
-): LoopLimit {
+): DrivenLimit {
 	const { values, policies } = readOptions({ ...OPTIONS, name }, options);
 	const { parent, ask } = options;
 	const grace = typeof options.grace === "function" ? options.grace : undefined;
@@ -104,7 +109,7 @@ export function limitFor(
 		return { ...lowered(settings, tree ?? { limits: {}, overruled: {} }), ...limitsOf(budget) };
 	};
 
-	const limit: LoopLimit = {
+	const limit: DrivenLimit = {
 		start: (start = {}) => {
 			const { signal, from } = checkedStart(start);
 			const saved = savedIn(from);

@@ -48,9 +48,13 @@ export interface LoopRun {
 	 * in text that was not cut off; by default, a turn that does not go on has.
 	 */
 	endTurn(turn: { readonly goesOn: boolean; readonly concluded?: boolean | undefined }): Promise<Next>;
-	/** The request failed. The next turn repeats it, and is not counted again. */
+	/**
+	 * The request that was let through last has failed: the next turn repeats it, and is not counted again. It is counted
+	 * if there was no such request, or if something of its response is known: it was charged, one of its calls was decided,
+	 * or the end of its turn was reported.
+	 */
 	fail(error: unknown): void;
-	/** The person has aborted. */
+	/** The person has aborted: nothing is let through any more. */
 	interrupt(): void;
 	/** Something that the limits depend on broke: the run stops. */
 	breakOff(error: unknown): void;
@@ -98,6 +102,9 @@ export class DrivenRun implements LoopRun {
 	readonly #shared: SharedLimits;
 	readonly #session: SessionShare;
 	readonly #cut = new AbortController();
+	readonly #interrupted = new AbortController();
+	/** Aborts when nothing may be let through any more, for whatever reason. */
+	readonly #stopped: AbortSignal;
 	#place: PlaceInTree;
 	#placing: Promise<void> | undefined;
 	/** For the next request. */
@@ -108,6 +115,10 @@ export class DrivenRun implements LoopRun {
 	#answered: Record<string, string | null> = {};
 	/** The first turn, if a call has opened it; the loop's own request is still to come. */
 	#opening: Promise<boolean> | undefined;
+	/** Each waits for a decision. */
+	readonly #undecided = new Set<Promise<boolean>>();
+	/** A request was let through, and nothing of its response is known. */
+	#isRequesting = false;
 	/** The ledgers do not know yet what the turn under way has spent. */
 	#isUncharged = false;
 	/** The first call of a turn tells the ledgers that the turn was taken. */
@@ -115,7 +126,6 @@ export class DrivenRun implements LoopRun {
 	#mustGoOn = false;
 	/** The loop has its first turn to make, or was told to make another. */
 	#isTurnDue = true;
-	#wasInterrupted = false;
 	/** A response came without a cost, and there is no price. */
 	#isCostMissed = false;
 	#failure: string | undefined;
@@ -134,6 +144,7 @@ export class DrivenRun implements LoopRun {
 		const state = saved ? restore(fresh, saved) : fresh;
 		this.#driver = new Driver(this.#host(), state, this.#shared, setup.clock);
 		this.signal = signal ? AbortSignal.any([signal, this.#cut.signal]) : this.#cut.signal;
+		this.#stopped = AbortSignal.any([this.signal, this.#interrupted.signal]);
 		asParent(this, () => this.tree);
 		if (saved === undefined) void this.#driver.step({ type: "prompted" }, undefined);
 		else this.#resume(saved);
@@ -155,7 +166,10 @@ export class DrivenRun implements LoopRun {
 	async turn(): Promise<readonly string[] | undefined> {
 		const opening = this.#opening ?? this.#open();
 		this.#opening = undefined;
-		return (await opening) ? this.#notes.splice(0) : undefined;
+		// It may have been stopped since then.
+		if (!(await opening) || this.#settling || this.#stopped.aborted) return undefined;
+		this.#isRequesting = true;
+		return this.#notes.splice(0);
 	}
 
 	async call(call: Call, id?: string): Promise<string | undefined> {
@@ -171,7 +185,14 @@ export class DrivenRun implements LoopRun {
 		return await answer;
 	}
 
-	async #open(): Promise<boolean> {
+	#open(): Promise<boolean> {
+		this.#isRequesting = false;
+		const opening = this.#decideTurn();
+		this.#undecided.add(opening);
+		return opening.finally(() => this.#undecided.delete(opening));
+	}
+
+	async #decideTurn(): Promise<boolean> {
 		try {
 			await this.#begin();
 			if (this.#settling) return false;
@@ -212,8 +233,11 @@ export class DrivenRun implements LoopRun {
 			// An approval can let a call run before the first request.
 			if (!isBusy(this.#state)) this.#opening ??= this.#open();
 			if (this.#opening) await this.#opening;
-			// The model has answered. A tool can start agents that wait for room which this turn holds.
-			else if (this.#isUncharged) this.#charging = this.#tell(undefined);
+			else {
+				this.#endRequest();
+				// A tool can start agents that wait for room which this turn holds.
+				if (this.#isUncharged) this.#charging = this.#tell(undefined);
+			}
 			// In the order in which the calls came.
 			await this.#charging;
 			const decision = await this.#driver.request({ type: "tool_call_requested", call }, undefined);
@@ -242,6 +266,7 @@ export class DrivenRun implements LoopRun {
 
 	/** Tells the breaker and the ledgers what was spent, at least that the turn under way was taken. */
 	async #tell(amounts: Charged | undefined): Promise<void> {
+		this.#endRequest();
 		const isTurn = this.#isUncharged;
 		if (amounts === undefined && !isTurn) return;
 		this.#isUncharged = false;
@@ -256,6 +281,12 @@ export class DrivenRun implements LoopRun {
 		if (this.#outcome) await this.#shared.endRun();
 	}
 
+	/** Something of the response is known: the next turn is no repetition. */
+	#endRequest(): void {
+		this.#isRequesting = false;
+		if (!isRetrying(this.#state)) void this.#driver.step({ type: "message_entered" }, undefined);
+	}
+
 	async endTurn(turn: Parameters<LoopRun["endTurn"]>[0]): Promise<Next> {
 		const isEnd = isObject(turn) && typeof turn.goesOn === "boolean";
 		expect(isEnd, "endTurn(): expected { goesOn: true or false }", turn);
@@ -268,7 +299,7 @@ export class DrivenRun implements LoopRun {
 			await this.#driver.chargeTime(undefined);
 			this.#mustGoOn = false;
 			await this.#driver.step({ type: "turn_ended", goesOn, concluded }, undefined);
-			if (goesOn && this.#setup.signal?.aborted) await this.#driver.step({ type: "interrupted" }, undefined);
+			if (goesOn && this.#stopped.aborted) await this.#driver.step({ type: "interrupted" }, undefined);
 		} catch (error) {
 			this.#driver.fail(error, false);
 		}
@@ -279,12 +310,13 @@ export class DrivenRun implements LoopRun {
 
 	fail(error: unknown): void {
 		const message = error instanceof Error ? error.message : String(error);
-		this.#failure = message;
+		this.#failure ??= message;
 		void this.#driver.step({ type: "turn_failed", message }, undefined);
+		if (!this.#isRequesting) this.#endRequest();
 	}
 
 	interrupt(): void {
-		this.#wasInterrupted = true;
+		this.#interrupted.abort();
 		void this.#driver.step({ type: "interrupted" }, undefined);
 	}
 
@@ -299,6 +331,8 @@ export class DrivenRun implements LoopRun {
 
 	async #settle(): Promise<Outcome> {
 		try {
+			if (this.#undecided.size > 0) this.interrupt();
+			await Promise.all(this.#undecided);
 			if (!isBusy(this.#state)) await this.#startLate();
 			await this.#session.end();
 			await this.#driver.settle(undefined, this.#isCut());
@@ -319,8 +353,7 @@ export class DrivenRun implements LoopRun {
 	/** A turn is under way, or was due and the person aborted before it. */
 	#isCut(): boolean {
 		const { phase } = this.#state;
-		const isAborted = this.#wasInterrupted || this.#setup.signal?.aborted === true;
-		return (phase.name !== "idle" && isTurnOpen(phase.run)) || (this.#isTurnDue && isAborted);
+		return (phase.name !== "idle" && isTurnOpen(phase.run)) || (this.#isTurnDue && this.#stopped.aborted);
 	}
 
 	snapshot(): Snapshot {
@@ -338,6 +371,11 @@ export class DrivenRun implements LoopRun {
 		return writeRun(this.#state, { id, notes: this.#notes, answers: this.#answered, tree });
 	}
 
+	/** The final pass has begun. */
+	get isFinal(): boolean {
+		return this.#state.phase.name === "finishing";
+	}
+
 	/** Describes the tree to its members; undefined until it has begun. */
 	get tree(): Tree | undefined {
 		return this.#shared.treeOf(this.#state.meters, () => "unlimited");
@@ -350,12 +388,14 @@ export class DrivenRun implements LoopRun {
 	// The driver's host
 
 	#host(): Host<undefined> {
-		const { ask: asks, onOutcome, wrapUpMessage, signal } = this.#setup;
+		const { ask: asks, onOutcome, wrapUpMessage } = this.#setup;
 		const { settings } = this.#setup.place;
 		return {
 			ask: (state, meter, _at, tally) => {
 				const question = questionAbout(state, meter, describe, [], tally);
-				return askProgram(asks as Ask, question, settings.askTimeout.value, signal, (problem) => this.#report(problem));
+				return askProgram(asks as Ask, question, settings.askTimeout.value, this.#stopped, (problem) =>
+					this.#report(problem),
+				);
 			},
 			post: (text) => void this.#notes.push(text),
 			withdraw: () => (this.#notes = []),
@@ -369,12 +409,12 @@ export class DrivenRun implements LoopRun {
 				const { phase } = this.#state;
 				if (phase.name === "stopped" && "cut" in phase.verdict) this.#cut.abort();
 			},
-			signal: () => signal,
+			signal: () => this.#stopped,
 			beforeTurn: async () => {
 				const { phase, meters } = this.#state;
 				if (isBusy(this.#state) && (phase.name !== "running" || hasFailed(this.#state.phase.run.turn, "nothing")))
 					return;
-				const balances = await this.#session.hold(meters, signal);
+				const balances = await this.#session.hold(meters, this.#stopped);
 				if (balances) await this.#driver.step({ type: "balanced", balances }, undefined);
 			},
 			committed: () => {},

@@ -74,7 +74,8 @@ export class SessionShare {
 	 * Holds room for a turn; waits while only the holds of other runs stand in the way. Undefined if nothing is
 	 * limited, or after an abort.
 	 */
-	async hold(meters: Meters, signal: AbortSignal | undefined): Promise<Balances | undefined> {
+	async hold(meters: Meters, signal: AbortSignal): Promise<Balances | undefined> {
+		await this.#closeTurn();
 		if (!IDS.some((id) => isLimited(meters[id]))) return undefined;
 		const { ledger } = this.#budget;
 		const account = accountOf(capsOf(meters, "session"));
@@ -88,7 +89,7 @@ export class SessionShare {
 			if (made.granted || made.spent) return this.#tell(made.readings);
 			// A run that is never settled changes nothing when its hold lapses.
 			await pause(LEASE / 1000, [signal], change);
-			if (signal?.aborted) return undefined;
+			if (signal.aborted) return undefined;
 		}
 	}
 
@@ -103,6 +104,7 @@ export class SessionShare {
 
 	/** A turn was admitted; no room is held for one of the final pass. */
 	async beginTurn(): Promise<void> {
+		await this.#closeTurn();
 		if (this.#turn) this.#turn = { ...this.#turn, isUnderWay: true };
 		else await this.#budget.settle(randomUUID(), { turns: 1 });
 	}
@@ -120,10 +122,15 @@ export class SessionShare {
 		return this.#tell(await this.#budget.ledger.read([accountOf(capsOf(meters, "session"))]));
 	}
 
-	/** The run is over. A turn whose end was never reported counts as spent. */
+	/** The run is over. */
 	async end(): Promise<void> {
+		await this.#closeTurn();
+		await this.release();
+	}
+
+	/** A turn whose end was never reported counts as spent. */
+	async #closeTurn(): Promise<void> {
 		if (this.#turn?.isUnderWay) await this.#budget.settle(this.#take(this.#turn.id), { turns: 1 });
-		else await this.release();
 	}
 
 	#take(id: string): string {

@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import { sum } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
-import { expect, type LoopRun } from "../loop/run.ts";
+import { type DrivenRun, expect } from "../loop/run.ts";
 import { asParent, treeOf } from "../../loop/tree/parents.ts";
 
 export { LimitExceeded, type LoopOptions, type Outcome };
@@ -38,7 +38,7 @@ type Message = Extract<AgentEvent, { type: "message_end" }>["message"];
 type ModelReply = Extract<Message, { role: "assistant" }>;
 
 interface Current {
-	readonly run: LoopRun;
+	readonly run: DrivenRun;
 	hasBegun: boolean;
 	/** Aborts with the agent. */
 	readonly abort: AbortController;
@@ -113,10 +113,13 @@ export function limitAgent(agent: Limited, options: AgentLimitOptions = {}): Age
 		const { message, toolResults } = turn;
 		if (message.stopReason === "error" || message.stopReason === "aborted") return decision;
 		must(current).terminating = 0;
-		const isWorking = toolResults.length > terminating || agent.hasQueuedMessages();
-		const goesOn = decision ? decision.action === "continue" : isWorking;
-		const next = await run.endTurn({ goesOn, concluded: hasAnswered(message) });
+		const isWorking = toolResults.length > terminating;
+		const goesOn = decision ? decision.action === "continue" : isWorking || agent.hasQueuedMessages();
+		const concluded = hasAnswered(message);
+		const next = await run.endTurn({ goesOn, concluded });
 		if (decision?.action === "end") return decision;
+		// A final pass would answer what is queued without tools.
+		if (run.isFinal && concluded && !isWorking) return { action: "end" };
 		// Others may have spent what is shared. Only here can the run end without an error message.
 		if (next !== "stop") must(current).admitted = await run.turn();
 		if (must(current).admitted === undefined) return goesOn ? { action: "end" } : decision;
@@ -196,7 +199,7 @@ function isTerminating(result: unknown): boolean {
 }
 
 /** A hook or a stream function that throws ends in an error message too, and not in `finishTurn`. */
-async function hear(run: LoopRun, message: Message): Promise<void> {
+async function hear(run: DrivenRun, message: Message): Promise<void> {
 	const { input, output, cacheWrite, cost }: Partial<ModelReply["usage"]> =
 		(message as Partial<ModelReply>).usage ?? {};
 	const tokens = sum(input, output, cacheWrite);
