@@ -10,11 +10,12 @@ export interface ReportedUsage {
 	readonly totalTokens?: unknown;
 }
 
-/** The total, or the sum of the parts if that is larger: a tool can leave out either, or give a total of 0. Of a tool that gives a number alone all that it gives. */
+/** The total, which can be 0 although the parts are not; the sum of the parts if the total is missing, negative or no number. A cost that is a number is the total. */
 export function dollarsIn({ cost }: ReportedUsage): number {
 	if (!isObject(cost)) return figure(cost);
 	const { total, input, output, cacheRead, cacheWrite } = cost;
-	return Math.max(figure(total), sumOfFigures(input, output, cacheRead, cacheWrite));
+	const isKnown = typeof total === "number" ? total >= 0 : figure(total) > 0;
+	return isKnown ? figure(total) : sumOfFigures(input, output, cacheRead, cacheWrite);
 }
 
 /** Cache reads are none. */

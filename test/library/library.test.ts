@@ -213,7 +213,7 @@ describe("wrong options", () => {
 		[{ turns: 1.5 }, RangeError, "turns: expected a whole number from 0, or unlimited, got 1.5."],
 		[{ turns: "many" }, RangeError, 'turns: expected a whole number from 0, or unlimited, got "many".'],
 		[{ turns: true }, TypeError, "turns: expected a whole number from 0, or unlimited, got true."],
-		[{ turns: null }, TypeError, "turns.max: expected a whole number from 0, or unlimited, got undefined."],
+		[{ turns: null }, TypeError, "turns: expected a whole number from 0, or unlimited, got null."],
 		[{ turns: { max: -1 } }, RangeError, "turns.max: expected a whole number from 0, or unlimited, got -1."],
 		[
 			{ toolCalls: { max: 1, policy: "raise" } },

@@ -155,7 +155,7 @@ test("a project's file cannot raise what the user's file or the default gives, a
 				`${lower('maxToolCalls: "unlimited"')}. Using 90 (maxToolCalls in ${FILE}).`,
 				`${lower('policy: "synthesize"')}. Using abort (default).`,
 				`${lower("askTimeout: 99")}. Using 9s (askTimeout in ${FILE}).`,
-				`${lower('wrapUpMessage: "Go on."')}. Using the built-in one (default).`,
+				`A project file cannot set wrapUpMessage; ignoring "Go on.". Using the built-in one (default).`,
 			].join("\n"),
 			type: "warning",
 		},

@@ -130,7 +130,9 @@ describe("a slash command of another extension", () => {
 	test("of a prompt template or a skill is pi's own, and no extension's", async (t) => {
 		const template = (pi: ExtensionAPI): void => {
 			installed(
-				Object.assign(Object.create(pi) as ExtensionAPI, { getCommands: () => [{ name: "review", source: "prompt" }] }),
+				Object.assign(Object.create(pi) as ExtensionAPI, {
+					getCommands: () => [{ name: "review", source: "prompt", sourceInfo: { source: "local", path: "review.md" } }],
+				}),
 			);
 		};
 		assert.equal(await after(t, "/review", "\r", { extensions: [template, reviews] }), 0);

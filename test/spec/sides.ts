@@ -229,7 +229,10 @@ function effectOf({ name, values }: Consequence, machine: Machine): unknown {
 		case CONSEQUENCES.ask:
 			return { type, meter: meterOf(values["meter"]) };
 		case CONSEQUENCES.raise:
-			return { type, meter: meterOf(values["meter"]), by: values["by"] };
+			return {
+				...{ type, meter: meterOf(values["meter"]), by: values["by"] },
+				...(values["for_answer"] === true ? { isAnswer: true } : {}),
+			};
 		case CONSEQUENCES.advise:
 			return { type, meter: meterOf(values["meter"]), remaining: values["remaining"] ?? "unlimited" };
 		case CONSEQUENCES.point_out:

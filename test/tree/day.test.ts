@@ -88,7 +88,7 @@ test("the outermost limit is asked about first: the day's, then the round's", as
 	await rpc.run("go");
 	assert.deepEqual(
 		rpc.questions.map(({ title }) => title),
-		["Day turn limit reached", "Turn limit reached", "Day turn limit reached"],
+		["Day turn limit reached (1 of 2)", "Turn limit reached (2 of 2)", "Day turn limit reached"],
 	);
 	assert.equal(pi.model.requests.length, 4);
 });

@@ -102,7 +102,8 @@ export class DrivenRun implements LoopRun {
 	readonly #shared: SharedLimits;
 	readonly #session: SessionShare;
 	readonly #cut = new AbortController();
-	readonly #interrupted = new AbortController();
+	/** Aborts with `#cut`, and when the person does. */
+	readonly #stop = new AbortController();
 	/** Aborts when nothing may be let through any more, for whatever reason. */
 	readonly #stopped: AbortSignal;
 	#place: PlaceInTree;
@@ -143,8 +144,8 @@ export class DrivenRun implements LoopRun {
 		const fresh = initialState(place.settings, policies, setup.ask !== undefined && !isMember, isMember);
 		const state = saved ? restore(fresh, saved) : fresh;
 		this.#driver = new Driver(this.#host(), state, this.#shared, setup.clock);
-		this.signal = signal ? AbortSignal.any([signal, this.#cut.signal]) : this.#cut.signal;
-		this.#stopped = AbortSignal.any([this.signal, this.#interrupted.signal]);
+		this.signal = withSignal(this.#cut.signal, signal);
+		this.#stopped = withSignal(this.#stop.signal, signal);
 		asParent(this, () => this.tree);
 		if (saved === undefined) void this.#driver.step({ type: "prompted" }, undefined);
 		else this.#resume(saved);
@@ -316,13 +317,18 @@ export class DrivenRun implements LoopRun {
 	}
 
 	interrupt(): void {
-		this.#interrupted.abort();
+		this.#stop.abort();
 		void this.#driver.step({ type: "interrupted" }, undefined);
 	}
 
 	breakOff(error: unknown): void {
 		this.#driver.fail(error, true);
-		this.#cut.abort(error);
+		this.#cutOff(error);
+	}
+
+	#cutOff(reason?: unknown): void {
+		this.#cut.abort(reason);
+		this.#stop.abort(reason);
 	}
 
 	settle(): Promise<Outcome> {
@@ -407,7 +413,7 @@ export class DrivenRun implements LoopRun {
 			// The answer to a request says that the run stops; only what is under way has to be cut off.
 			abort: () => {
 				const { phase } = this.#state;
-				if (phase.name === "stopped" && "cut" in phase.verdict) this.#cut.abort();
+				if (phase.name === "stopped" && "cut" in phase.verdict) this.#cutOff();
 			},
 			signal: () => this.#stopped,
 			beforeTurn: async () => {
@@ -445,6 +451,10 @@ export class DrivenRun implements LoopRun {
 /** @throws TypeError */
 export function expect(isGood: boolean, expected: string, given: unknown): void {
 	if (!isGood) throw new TypeError(`${expected}, got ${quote(given)}.`);
+}
+
+function withSignal(own: AbortSignal, given: AbortSignal | undefined): AbortSignal {
+	return given ? AbortSignal.any([given, own]) : own;
 }
 
 /** Tells a program's own function at once. It may be asynchronous, and rejects if it fails in either way. */
