@@ -15,8 +15,11 @@ import { APICallError, simulateReadableStream } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import type { Reply } from "../harness/model.ts";
 
+/** As over HTTP, but the provider may report no usage at all: null. */
+export type LoopReply = Omit<Reply, "usage"> & { readonly usage?: Reply["usage"] | null };
+
 /** The reply to the nth request, whose texts are given. A failure is the provider's. */
-export type Script = (n: number, texts: readonly string[]) => Reply | Promise<Reply>;
+export type Script = (n: number, texts: readonly string[]) => LoopReply | Promise<LoopReply>;
 
 /** Each reply costs a quarter of a dollar, whatever its tokens. */
 export const PRICE = 0.25;
@@ -30,7 +33,7 @@ export class ScriptedModel {
 		this.#script = script;
 	}
 
-	async reply(texts: readonly string[]): Promise<Reply> {
+	async reply(texts: readonly string[]): Promise<LoopReply> {
 		const n = this.requests.push(texts);
 		await new Promise(setImmediate); // or a run without end would let no timer fire
 		return await this.#script(n, texts);
@@ -42,12 +45,17 @@ export class ScriptedModel {
 	}
 }
 
+/** The tokens that the provider reports; undefined if it reports no usage. */
+export function tokensIn(usage: LoopReply["usage"] = {}): { input: number; output: number } | undefined {
+	return usage === null ? undefined : { input: usage.prompt ?? 500, output: usage.completion ?? 50 };
+}
+
 /** As a model of the AI SDK. */
 export function aiModel(model: ScriptedModel): MockLanguageModelV4 {
 	const content = async ({ prompt }: { prompt: unknown }) => {
-		const { text = "", thinking, calls = [], failure, stop, usage = {} } = await model.reply(textsIn(prompt));
+		const { text = "", thinking, calls = [], failure, stop, usage } = await model.reply(textsIn(prompt));
 		if (failure) throw failureOf(failure);
-		const { prompt: input = 500, completion: output = 50 } = usage;
+		const { input, output } = tokensIn(usage) ?? {};
 		return {
 			reasoning: thinking,
 			text,
@@ -110,7 +118,7 @@ function failureOf({ status, message }: NonNullable<Reply["failure"]>): Error {
 export function piStream(model: ScriptedModel, price = PRICE): StreamFn {
 	return async (_model: Model<Api>, context: TranscriptContext, options) => {
 		const stream = createAssistantMessageEventStream();
-		const { text, thinking, calls = [], failure, stop, usage = {} } = await model.reply(textsIn(context.messages));
+		const { text, thinking, calls = [], failure, stop, usage } = await model.reply(textsIn(context.messages));
 		const isAborted = options?.signal?.aborted === true;
 		const content = [
 			...(thinking === undefined ? [] : [fauxThinking(thinking)]),
@@ -119,8 +127,9 @@ export function piStream(model: ScriptedModel, price = PRICE): StreamFn {
 		];
 		const stopReason = stop === "length" ? "length" : calls.length > 0 ? "toolUse" : "stop";
 		const message = fauxAssistantMessage(content, { stopReason });
-		const { prompt: input = 500, completion: output = 50 } = usage;
-		Object.assign(message.usage, { input, output, cost: { ...message.usage.cost, total: price } });
+		const tokens = tokensIn(usage);
+		if (tokens) Object.assign(message.usage, { ...tokens, cost: { ...message.usage.cost, total: price } });
+		else Reflect.deleteProperty(message, "usage");
 		if (isAborted) stream.push({ type: "error", reason: "aborted", error: { ...message, stopReason: "aborted" } });
 		else if (failure) {
 			const error = fauxAssistantMessage("", { stopReason: "error", errorMessage: failure.message });

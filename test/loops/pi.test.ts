@@ -4,9 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { type Host, host, outcomes, spy } from "../harness/index.ts";
+import { type Host, host, outcomes, type Reply, spy } from "../harness/index.ts";
 import { defer } from "../harness/wait.ts";
 import type { Scene, Seen } from "./hosts.ts";
+import type { LoopReply } from "./model.ts";
 import { playAll } from "./scenes.ts";
 
 /** The scene's tool, which runs in the test's own process. */
@@ -60,6 +61,17 @@ function variables(options: Scene["options"]): Record<string, string> {
 /** Each reply costs a quarter of a dollar, of 500 and 50 tokens. */
 const COST = { input: 250, output: 2_500, cacheRead: 0, cacheWrite: 0 };
 
+function elsewhere(): never {
+	throw new Error("The run is in a process of its own.");
+}
+
+/** JSON says null in place of these. */
+const UNREPORTED = { prompt: Number.NaN, completion: Number.NaN };
+
+function overHttp({ usage = {}, ...reply }: LoopReply): Reply {
+	return { ...reply, usage: usage ?? UNREPORTED };
+}
+
 async function play({ options, script, tool = () => "ok", abort }: Scene, t: TestContext): Promise<Seen> {
 	let ran = 0;
 	/** After the person's abort nothing is answered any more: pi hangs up. */
@@ -68,10 +80,10 @@ async function play({ options, script, tool = () => "ok", abort }: Scene, t: Tes
 		return value;
 	};
 	const url = await serve(t, async () =>
-		untilAborted(String(await tool(++ran, () => Promise.reject(new Error("no runs in tools"))))),
+		untilAborted(String(await tool(++ran, elsewhere, { snapshot: elsewhere, environment: elsewhere }))),
 	);
 	const pi = await host(t, {
-		model: async (request, n) => untilAborted(await script(n, request.texts())),
+		model: async (request, n) => untilAborted(overHttp(await script(n, request.texts()))),
 		modelFields: { cost: COST },
 		before: [noop, spy],
 		env: { ...variables(options), SCENE_TOOL: url },
@@ -104,6 +116,7 @@ async function prompt(
 }
 
 const IN_A_TERMINAL = "an rpc client answers yes or no; test/pi/question-answers.test.ts plays it in a terminal";
+const GOES_ON = "pi reports what an extension throws, and goes on; test/facts/loop.test.ts plays it";
 
 playAll({
 	name: "pi",
@@ -113,6 +126,10 @@ playAll({
 		"an ask that throws is no answer": "a client cannot throw",
 		"an abort before the first turn lets no request leave": "there is nothing to abort yet",
 		"a price that throws makes the run fail, although it has its answer": "pi has prices of its own",
+		"a cost that nobody knows is said once, and turns stay exact":
+			"pi has prices of its own; test/pi/cost.test.ts plays a model without",
+		"a hook before a request that throws makes the run fail, and nothing more leaves": GOES_ON,
+		"a hook after a turn that throws makes the run fail, and nothing more leaves": GOES_ON,
 		"two runs at once count apart": "a session has one run; test/tree plays several",
 		"a run inside a tool counts apart": "such a run is a member of the tree; test/tree plays it",
 		"a throwing onOutcome harms nothing": "a person has no such function; test/library plays it",

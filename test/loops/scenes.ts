@@ -18,6 +18,7 @@ function obeying(words: string): Script {
 }
 
 const endless: Script = (n) => work(n);
+const unmetered: Script = (n) => ({ ...work(n), usage: null });
 const BUSY: Reply = { failure: { status: 503, message: "overloaded" } };
 const FAILURE: Reply = { failure: { status: 400, message: "no such model" } };
 const LAST = finalPass({ meter: "turns", limit: 5 });
@@ -101,6 +102,26 @@ const SCENES: Record<string, () => Played> = {
 		},
 		"exhausted 2/2",
 	],
+	"missing usage is not charged, and turns stay exact": () => [
+		{ options: { turns: 3, tokens: 1000, grace: 0 }, script: unmetered },
+		"exhausted 3/3",
+		({ outcomes: [outcome] }) => {
+			assert.ok(outcome?.kind === "exhausted");
+			assert.deepEqual([outcome.meter, outcome.tokens], ["turns", 0]);
+		},
+	],
+	"a cost that nobody knows is said once, and turns stay exact": () => {
+		const problems: string[] = [];
+		const onProblem = (problem: string): unknown => problems.push(problem);
+		return [
+			{ options: { turns: 3, cost: 0.5, grace: 0, onProblem }, script: unmetered },
+			"exhausted 3/3",
+			({ outcomes: [outcome] }) => {
+				assert.equal(outcome?.cost, 0);
+				assert.match(problems.join("\n"), /^Cost is limited, but a response came without one.*$/);
+			},
+		];
+	},
 	"a call that repeats is refused once, then the run ends": () => [
 		{
 			options: { repeats: 3, grace: 0 },
@@ -173,6 +194,16 @@ const SCENES: Record<string, () => Played> = {
 			({ outcomes: [outcome] }) => assert.ok(outcome?.kind === "failed" && outcome.by === "breaker"),
 		];
 	},
+	"a hook before a request that throws makes the run fail, and nothing more leaves": () => [
+		{ options: { turns: 5 }, script: endless, hooks: { beforeRequest: throwsAt(3) } },
+		"failed 2/2",
+		saysThatHookFailed,
+	],
+	"a hook after a turn that throws makes the run fail, and nothing more leaves": () => [
+		{ options: { turns: 5 }, script: endless, hooks: { afterTurn: throwsAt(2) } },
+		"failed 2/2",
+		saysThatHookFailed,
+	],
 	"two runs at once count apart": () => [
 		{ options: { turns: 2, grace: 0 }, script: endless, runs: 2 },
 		"exhausted,exhausted 4/4",
@@ -239,6 +270,18 @@ const SCENES: Record<string, () => Played> = {
 function yesTimes(times: number): () => boolean {
 	let left = times;
 	return () => left-- > 0;
+}
+
+/** Throws when it is called for the nth time. */
+function throwsAt(n: number): () => void {
+	let calls = 0;
+	return () => {
+		if (++calls === n) throw new Error("bad hook");
+	};
+}
+
+function saysThatHookFailed({ outcomes: [outcome] }: Seen): void {
+	assert.equal(outcome?.kind === "failed" && outcome.message, "bad hook");
 }
 
 /** A host, and why it cannot play a scene. */

@@ -1,16 +1,15 @@
-/** One ledger for two hosts: a program on the AI SDK and a real pi. */
+/** One ledger for two hosts: a program, on the AI SDK or pi's bare Agent, and a real pi. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { jsonSchema, tool } from "ai";
-import { aiLimit, type AiOptions, LimitExceeded, type Outcome } from "../../src/hosts/ai/index.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
 import { bash, calls, endless, held, type Host, host, type HostOptions, mark, node } from "../harness/index.ts";
 import { replaceVariables } from "../harness/session.ts";
 import { defer } from "../harness/wait.ts";
-import { aiModel, ScriptedModel } from "./model.ts";
+import { generate, piAgent, type Scene } from "./hosts.ts";
 
 const UNTIL_SHARED = { turns: "unlimited", grace: 0 } as const;
 const PROGRAM = join(import.meta.dirname, "ai-program.ts");
@@ -23,128 +22,114 @@ async function sandbox(t: TestContext, options: HostOptions = {}): Promise<Host>
 	return pi;
 }
 
-/** A program on the AI SDK that never stops by itself; its first tool call runs `inside`. */
-async function program(
-	options: AiOptions,
-	inside: (limit: ReturnType<typeof aiLimit>) => Promise<unknown> = () => Promise.resolve(),
-): Promise<{ requests: number; outcome: Outcome }> {
-	const limit = aiLimit({ ...UNTIL_SHARED, ...options });
-	const model = new ScriptedModel((n) => calls({ name: "delegate", args: { n } }));
-	let ran = 0;
-	const delegate = tool({
-		inputSchema: jsonSchema<object>({ type: "object" }),
-		execute: async () => {
-			if (++ran === 1) await inside(limit);
-			return "ok";
-		},
-	});
-	const made = limit.generateText({ model: aiModel(model), prompt: "go", tools: { delegate }, maxRetries: 0 });
-	const outcome = await made
-		.then((result) => limit.outcomeOf(result))
-		.catch((error: unknown) => {
-			if (error instanceof LimitExceeded) return error.outcome;
-			throw error;
-		});
-	return { requests: model.requests.length, outcome };
+/** A program that never stops by itself. */
+function endlessly(options: Scene["options"]): Scene {
+	return { options: { ...UNTIL_SHARED, ...options }, script: (n) => calls({ name: "noop", args: { n } }) };
 }
 
-function told(outcome: Outcome): string {
-	return `${outcome.kind} ${"meter" in outcome ? outcome.meter : ""}`;
+function told(outcome: Outcome | undefined): string {
+	return `${outcome?.kind} ${outcome && "meter" in outcome ? outcome.meter : ""}`;
 }
 
-describe("a tree", () => {
-	test("of 6 turns over a program and the pi that its tool starts admits exactly 6", async (t) => {
-		const pi = await sandbox(t);
-		let code: number | null = null;
-		const { requests, outcome } = await program({ treeTurns: 6 }, async (limit) => {
-			Object.assign(pi.env, limit.environment());
-			({ code } = await pi.start("-p", "go").ended());
+for (const { name, play } of [generate, piAgent]) {
+	describe(`a program on ${name}:`, () => {
+		test("a tree of 6 turns over it and the pi that its tool starts admits exactly 6", async (t) => {
+			const pi = await sandbox(t);
+			let code: number | null = null;
+			const { requests, outcomes } = await play({
+				...endlessly({ treeTurns: 6 }),
+				tool: async (_n, _again, limit) => {
+					Object.assign(pi.env, limit.environment());
+					({ code } = await pi.start("-p", "go").ended());
+				},
+			});
+			assert.deepEqual([requests.length, pi.model.turns.length, code], [1, 5, 53]);
+			assert.equal(told(outcomes[0]), "exhausted treeTurns");
 		});
-		assert.deepEqual([requests, pi.model.turns.length, code], [1, 5, 53]);
-		assert.equal(told(outcome), "exhausted treeTurns");
-	});
 
-	test("of 6 turns over a program and two pis at once admits exactly 6", async (t) => {
-		const pi = await sandbox(t);
-		const { requests } = await program({ treeTurns: 6 }, async (limit) => {
-			Object.assign(pi.env, limit.environment());
-			await Promise.all([1, 2].map(() => pi.start("-p", "go").ended()));
+		test("a tree of 6 turns over it and two pis at once admits exactly 6", async (t) => {
+			const pi = await sandbox(t);
+			const { requests } = await play({
+				...endlessly({ treeTurns: 6 }),
+				tool: async (_n, _again, limit) => {
+					Object.assign(pi.env, limit.environment());
+					await Promise.all([1, 2].map(() => pi.start("-p", "go").ended()));
+				},
+			});
+			assert.equal(requests.length + pi.model.turns.length, 6);
 		});
-		assert.equal(requests + pi.model.turns.length, 6);
-	});
 
-	test("of 6 turns over a pi and the program that its tool starts admits exactly 6", async (t) => {
-		const options = JSON.stringify({ ...UNTIL_SHARED, parent: "environment" });
-		const starts = bash(`"${node}" "${PROGRAM}" '${options}' > said`);
-		const pi = await sandbox(t, {
-			model: (_request, n) => (n === 1 ? calls(starts) : mark()),
-			env: { PI_TURN_LIMIT_TREE_TURNS: "6" },
+		test("a day of 7 turns that it and a pi spend at once admits exactly 7", async (t) => {
+			const pi = await sandbox(t, { env: { PI_TURN_LIMIT_DAY_TURNS: "7" } });
+			const [{ requests, outcomes }] = await Promise.all([
+				play(endlessly({ dayTurns: 7 })),
+				pi.start("-p", "go").ended(),
+			]);
+			assert.deepEqual([requests.length + pi.model.turns.length, told(outcomes[0])], [7, "exhausted dayTurns"]);
 		});
-		const { code } = await pi.print("go");
-		assert.deepEqual([pi.model.turns.length, code], [1, 53]);
-		const { stdout } = await promisify(execFile)("cat", [join(pi.cwd, "said")]);
-		assert.equal(stdout, "5 exhausted treeTurns\n");
+
+		test("a day of dollars that it and a pi spend at once is kept but for one turn of each", async (t) => {
+			const pi = await sandbox(t, { env: { PI_TURN_LIMIT_DAY_COST: "0.10" } });
+			const [{ requests }] = await Promise.all([
+				play({ ...endlessly({ dayCost: 0.1 }), price: () => 0.01 }),
+				pi.start("-p", "go").ended(),
+			]);
+			const all = requests.length + pi.model.turns.length;
+			assert.ok(all >= 10 && all <= 12, String(all));
+		});
+
+		test("a day counts for it the turns of a pi that was killed, and the one that pi had under way", async (t) => {
+			const answer = held();
+			const pi = await sandbox(t, {
+				model: (_request, n) => (n === 3 ? answer : mark()),
+				env: { PI_TURN_LIMIT_DAY_TURNS: "6" },
+			});
+			const running = pi.start("-p", "go");
+			await pi.model.arrival(3);
+			running.child.kill("SIGKILL");
+			await running.ended();
+			const abort = new AbortController();
+			let used: unknown;
+			const { requests } = await play({
+				...{ ...endlessly({ dayTurns: 6 }), abort },
+				tool: (n, _again, limit) => {
+					used = limit.snapshot().dayTurns.used;
+					if (n === 3) setImmediate(() => abort.abort());
+				},
+			});
+			assert.deepEqual([requests.length, used], [3, 6]);
+		});
 	});
+}
+
+test("a tree of 6 turns over a pi and the program that its tool starts admits exactly 6", async (t) => {
+	const options = JSON.stringify({ ...UNTIL_SHARED, parent: "environment" });
+	const starts = bash(`"${node}" "${PROGRAM}" '${options}' > said`);
+	const pi = await sandbox(t, {
+		model: (_request, n) => (n === 1 ? calls(starts) : mark()),
+		env: { PI_TURN_LIMIT_TREE_TURNS: "6" },
+	});
+	const { code } = await pi.print("go");
+	assert.deepEqual([pi.model.turns.length, code], [1, 53]);
+	const { stdout } = await promisify(execFile)("cat", [join(pi.cwd, "said")]);
+	assert.equal(stdout, "5 exhausted treeTurns\n");
 });
 
-describe("a day", () => {
-	test("of 7 turns that a program and a pi spend at once admits exactly 7", async (t) => {
-		const pi = await sandbox(t, { env: { PI_TURN_LIMIT_DAY_TURNS: "7" } });
-		const [{ requests, outcome }] = await Promise.all([program({ dayTurns: 7 }), pi.start("-p", "go").ended()]);
-		assert.deepEqual([requests + pi.model.turns.length, told(outcome)], [7, "exhausted dayTurns"]);
+test("a day counts for pi the turns of a program that was killed, and the one that it had under way", async (t) => {
+	const pi = await sandbox(t, { env: { PI_TURN_LIMIT_DAY_TURNS: "6" } });
+	const killed = spawn(node, [PROGRAM, JSON.stringify({ ...UNTIL_SHARED, dayTurns: 6 }), "3"], {
+		env: process.env,
+		stdio: ["ignore", "pipe", "inherit"],
 	});
-
-	test("of dollars that a program and a pi spend at once is kept but for one turn of each", async (t) => {
-		const pi = await sandbox(t, { env: { PI_TURN_LIMIT_DAY_COST: "0.10" } });
-		const [{ requests }] = await Promise.all([
-			program({ dayCost: 0.1, price: () => 0.01 }),
-			pi.start("-p", "go").ended(),
-		]);
-		const all = requests + pi.model.turns.length;
-		assert.ok(all >= 10 && all <= 12, String(all));
-	});
-
-	test("counts for pi the turns of a program that was killed, and the one that it had under way", async (t) => {
-		const pi = await sandbox(t, { env: { PI_TURN_LIMIT_DAY_TURNS: "6" } });
-		const killed = spawn(node, [PROGRAM, JSON.stringify({ ...UNTIL_SHARED, dayTurns: 6 }), "3"], {
-			env: process.env,
-			stdio: ["ignore", "pipe", "inherit"],
-		});
-		await once(killed.stdout, "data");
-		killed.kill("SIGKILL");
-		await once(killed, "exit");
-		const rpc = await pi.rpc();
-		await rpc.prompt("go");
-		// Two were counted, and one is held: three are left, and pi waits for the fourth.
-		await pi.model.arrival(3);
-		for (let n = 0; n < 3; n++) await rpc.event("turn_end");
-		await rpc.prompt("/turn-limit");
-		assert.match(rpc.notifications.at(-1)?.message ?? "", /^day turns +6 of 6 /m);
-		assert.equal(pi.model.turns.length, 3);
-	});
-
-	test("counts for a program the turns of a pi that was killed, and the one that it had under way", async (t) => {
-		const answer = held();
-		const pi = await sandbox(t, {
-			model: (_request, n) => (n === 3 ? answer : mark()),
-			env: { PI_TURN_LIMIT_DAY_TURNS: "6" },
-		});
-		const running = pi.start("-p", "go");
-		await pi.model.arrival(3);
-		running.child.kill("SIGKILL");
-		await running.ended();
-		const abort = new AbortController();
-		const limit = aiLimit({ ...UNTIL_SHARED, dayTurns: 6 });
-		const model = new ScriptedModel((n) => calls({ name: "noop", args: { n } }));
-		let ran = 0;
-		const noop = tool({ inputSchema: jsonSchema<object>({ type: "object" }), execute: () => `ok ${++ran}` });
-		const made = limit.generateText({
-			...{ model: aiModel(model), prompt: "go", tools: { noop }, maxRetries: 0, abortSignal: abort.signal },
-			onStepEnd: () => {
-				if (model.requests.length === 3) setImmediate(() => abort.abort());
-			},
-		});
-		await assert.rejects(made);
-		assert.deepEqual([model.requests.length, limit.snapshot().dayTurns.used], [3, 6]);
-	});
+	await once(killed.stdout, "data");
+	killed.kill("SIGKILL");
+	await once(killed, "exit");
+	const rpc = await pi.rpc();
+	await rpc.prompt("go");
+	// Two were counted, and one is held: three are left, and pi waits for the fourth.
+	await pi.model.arrival(3);
+	for (let n = 0; n < 3; n++) await rpc.event("turn_end");
+	await rpc.prompt("/turn-limit");
+	assert.match(rpc.notifications.at(-1)?.message ?? "", /^day turns +6 of 6 /m);
+	assert.equal(pi.model.turns.length, 3);
 });
