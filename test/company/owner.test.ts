@@ -159,6 +159,18 @@ for (const [does, { others, packages = [root], at = "load", isToldByBuiltIn }] o
 	});
 }
 
+test("a session from a machine whose clock is ahead is no subagent's, also without pi's built-in extensions", async (t) => {
+	const extensions = ["-builtin:llama.cpp", "-builtin:mcp"];
+	const header = { type: "session", version: 3, id: "ahead", timestamp: new Date(Date.now() + 600_000), cwd: "/" };
+	const pi = await host(t, {
+		...{ model: endless(), extension: false, discovers: true, fresh: true, settings: { packages: [root], extensions } },
+		...{ session: true, files: { "ahead.jsonl": `${JSON.stringify(header)}\n` } },
+		env: { PI_TURN_LIMIT_GRACE: "0", PI_MAX_TURNS: "3" },
+	});
+	const { code } = await pi.print("--session", "ahead.jsonl", "go");
+	assert.deepEqual([pi.model.requests.length, code], [3, 53]);
+});
+
 test("`pi -p --resume` is no subagent, though the list of sessions has made pi's theme first", async (t) => {
 	const pi = await host(t, { model: endless(), session: true, fresh: true, env: { PI_TURN_LIMIT_GRACE: "0" } });
 	await pi.print("the first prompt");

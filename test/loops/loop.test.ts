@@ -28,6 +28,8 @@ type Action = (run: LoopRun) => unknown;
 const charge: Action = (run) => run.charge({ tokens: 1 });
 const decide: Action = (run) => run.call(call());
 const fail: Action = (run) => run.fail("bad tool");
+const decideAgain: Action = (run) => run.call(call(), "call_0");
+const chargeLate: Action = (run) => void run.charge({ tokens: 1 });
 const end: Action = (run) => run.endTurn({ goesOn: true });
 
 function brief(outcome: Outcome): string {
@@ -173,6 +175,19 @@ describe("a price", () => {
 		assert.equal(problems.length, 1);
 	});
 
+	test("of no known amount is said once where tokens are limited, as a misspelt one is", async () => {
+		const problems: string[] = [];
+		const run = loopLimit({ tokens: 10, onProblem: (problem) => problems.push(problem) }).start();
+		const misspelt: object = { totalTokens: 500 };
+		await run.turn();
+		for (const known of [{ cost: 0.1 }, { tokens: 1 }]) await run.charge(known);
+		assert.deepEqual(problems, []);
+		for (const unknown of [misspelt, { tokens: Number.NaN }]) await run.charge(unknown);
+		assert.deepEqual(problems, [
+			"Tokens are limited, but a charge came without any: the run is not held to that limit.",
+		]);
+	});
+
 	for (const cost of [Number.NaN, "$0.50", null, {}]) {
 		const odd = { tokens: 10, cost: cost as number };
 		test(`is asked for a cost of ${JSON.stringify(cost)}, or it is missed`, async () => {
@@ -302,9 +317,12 @@ describe("a run", () => {
 		["after one of its calls was decided", [decide, fail, end]],
 		["before its calls were decided", [fail, decide, end]],
 		["before its end was reported", [fail, end]],
+		["after a call was decided whose id an earlier turn had, too", [decideAgain, fail]],
+		["while the price of its response is asked", [chargeLate, fail]],
 	] as [string, Action[]][])
 		test(`takes no turn more for a failure that is reported ${what}`, async () => {
-			const run = loopLimit({ turns: 3, grace: 0 }).start();
+			const price = async (): Promise<number> => await new Promise((resolve) => setImmediate(resolve, 0));
+			const run = loopLimit({ turns: 3, grace: 0, price }).start();
 			let turns = 0;
 			while (turns < 9 && (await run.turn()) !== undefined) {
 				turns++;
@@ -347,6 +365,14 @@ describe("a run", () => {
 		assert.match((await run.call(call(1), "b")) ?? "", /^Not run: the limit of 1 tool call for this run is reached/);
 		assert.match((await run.call(call(1), "b")) ?? "", /^Not run: the limit of 1 tool call for this run is reached/);
 		assert.equal((await run.settle()).toolCalls, 1);
+	});
+
+	test("decides a call of a later turn anew, whatever its id", async () => {
+		const run = loopLimit({ toolCalls: 1 }).start();
+		await run.turn();
+		assert.equal(await run.call(call(1), "call_0"), undefined);
+		await run.turn();
+		assert.match((await run.call(call(2), "call_0")) ?? "", /^Not run/);
 	});
 
 	test("opens its first turn for a call that comes before it", async () => {

@@ -2,7 +2,7 @@
 import * as ai from "ai";
 import { isObject } from "../../core/is-object.ts";
 import { isBroken, type Outcome } from "../../core/outcome.ts";
-import { isCostLimited } from "../loop/amounts.ts";
+import { isAmountLimited } from "../loop/amounts.ts";
 import { LimitExceeded } from "../loop/limit-exceeded.ts";
 import { limitFor, type LoopLimit, type LoopOptions } from "../loop/limit.ts";
 import { expect } from "../loop/run.ts";
@@ -49,7 +49,7 @@ const GUARD = Symbol("pi-turn-limit");
 /** @throws RangeError or TypeError that names the option, its value and what was expected. */
 export function aiLimit(options: AiOptions = {}): AiLimit {
 	const limit = limitFor("aiLimit", options);
-	if (options.price === undefined && isCostLimited(limit.snapshot()))
+	if (options.price === undefined && isAmountLimited(limit.snapshot(), "cost"))
 		throw new TypeError("price: expected a function, because cost is limited and the AI SDK reports none.");
 	const outcomes = new WeakMap<object, () => Promise<Outcome>>();
 

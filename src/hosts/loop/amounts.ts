@@ -21,9 +21,9 @@ export async function priced(price: PriceFunction, spent: unknown): Promise<numb
 	throw new TypeError(`price(): expected US dollars from 0, got ${String(cost)}.`);
 }
 
-/** Some limit of cost is set, whatever its scope. */
-export function isCostLimited(meters: Snapshot): boolean {
-	return METER_IDS.some((id) => kindOf(id).of === "cost" && meters[id].limit !== "unlimited");
+/** Some limit of the amount is set, in any scope. */
+export function isAmountLimited(meters: Snapshot, amount: keyof Spending): boolean {
+	return METER_IDS.some((id) => kindOf(id).of === amount && meters[id].limit !== "unlimited");
 }
 
 /** True for a number, also as text. */

@@ -10,7 +10,7 @@ import { hasFailed } from "../../core/turn.ts";
 import type { Resolved } from "../../settings/resolve.ts";
 import { KEY_OF } from "../../settings/settings.ts";
 import { readGrace, readMessage, type Supplied } from "../../settings/supplied.ts";
-import { chargeOf, isCostLimited, isKnown, priced, type PriceFunction, type Spending } from "./amounts.ts";
+import { chargeOf, isAmountLimited, isKnown, priced, type PriceFunction, type Spending } from "./amounts.ts";
 import { type Ask, askProgram } from "./asking.ts";
 import type { Clock } from "../../loop/clock.ts";
 import { type Charged, Driver } from "../../loop/driver.ts";
@@ -27,8 +27,10 @@ import { SharedLimits, type Sharing } from "../../loop/sharing/shared-limits.ts"
 import { type Tree, TREE_VARIABLE } from "../../loop/tree/tree-variable.ts";
 import { announcement } from "../../loop/tree/inheritance.ts";
 
-const NO_COST =
-	"Cost is limited, but a response came without one, and there is no price(): the run is not held to that limit.";
+const MISSING: { readonly [amount in keyof Spending]-?: string } = {
+	cost: "Cost is limited, but a response came without one, and there is no price(): the run is not held to that limit.",
+	tokens: "Tokens are limited, but a charge came without any: the run is not held to that limit.",
+};
 
 /** After a turn and its calls: make the next one, make one more although the model called no tool, or make none. */
 export type Next = "go_on" | "again" | "stop";
@@ -127,8 +129,8 @@ export class DrivenRun implements LoopRun {
 	#mustGoOn = false;
 	/** The loop has its first turn to make, or was told to make another. */
 	#isTurnDue = true;
-	/** A response came without a cost, and there is no price. */
-	#isCostMissed = false;
+	/** The amounts that were not charged, because nobody knew them. */
+	readonly #missed = new Set<keyof Spending>();
 	#failure: string | undefined;
 	#settling: Promise<Outcome> | undefined;
 	#outcome: Outcome | undefined;
@@ -187,6 +189,7 @@ export class DrivenRun implements LoopRun {
 	}
 
 	#open(): Promise<boolean> {
+		this.#forgetAnswers();
 		this.#isRequesting = false;
 		const opening = this.#decideTurn();
 		this.#undecided.add(opening);
@@ -253,16 +256,19 @@ export class DrivenRun implements LoopRun {
 
 	async charge(spent: Spending, of: unknown = spent): Promise<void> {
 		expect(isObject(spent), "charge(): expected { tokens, cost }", spent);
+		// The price may take its time.
+		this.#endRequest();
 		const { price } = this.#setup;
 		if (isKnown(spent.cost)) return await this.#tell(chargeOf(spent));
-		if (price === undefined) this.#missCost();
+		if (price === undefined) this.#miss("cost");
+		if (!isKnown(spent.tokens)) this.#miss("tokens");
 		const cost = price && (await priced(price, of).catch((error: unknown) => this.breakOff(error)));
 		await this.#tell(chargeOf({ ...spent, cost: cost ?? 0 }));
 	}
 
-	#missCost(): void {
-		if (!this.#isCostMissed && isCostLimited(this.snapshot())) this.#report(NO_COST);
-		this.#isCostMissed = true;
+	#miss(amount: keyof Spending): void {
+		if (!this.#missed.has(amount) && isAmountLimited(this.snapshot(), amount)) this.#report(MISSING[amount]);
+		this.#missed.add(amount);
 	}
 
 	/** Tells the breaker and the ledgers what was spent, at least that the turn under way was taken. */
@@ -282,6 +288,12 @@ export class DrivenRun implements LoopRun {
 		if (this.#outcome) await this.#shared.endRun();
 	}
 
+	/** Of another response, where some providers count the ids of calls anew. */
+	#forgetAnswers(): void {
+		this.#answers.clear();
+		this.#answered = {};
+	}
+
 	/** Something of the response is known: the next turn is no repetition. */
 	#endRequest(): void {
 		this.#isRequesting = false;
@@ -293,8 +305,7 @@ export class DrivenRun implements LoopRun {
 		expect(isEnd, "endTurn(): expected { goesOn: true or false }", turn);
 		const { goesOn, concluded = !goesOn } = turn;
 		try {
-			this.#answers.clear();
-			this.#answered = {};
+			this.#forgetAnswers();
 			await this.#tell(undefined);
 			this.#readGrace();
 			await this.#driver.chargeTime(undefined);

@@ -13,8 +13,8 @@
  *   the session that owned the process has left it.
  *
  * Open, and only without the built-in extensions: another extension replaces `process.argv` and the title before we are loaded, or
- * puts an old theme back in a script; or, before pi's first session starts, it runs an agent that goes on with an older
- * session and makes a theme.
+ * puts an old theme back in a script; or, before pi's first session starts, it runs an agent in a session that is older than our
+ * loading, and something has made a theme meanwhile.
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -84,8 +84,9 @@ export class SessionRole implements Role {
 	}
 
 	#seemsStartedByPi({ sessionManager, mode }: Context): boolean {
-		// A header that somebody has spoilt has no time.
-		const isYounger = Date.parse(sessionManager.getHeader()?.timestamp ?? "") > Number(processMemory.loadedAt);
+		// A header that somebody has spoilt has no time; a file can come from a machine whose clock is ahead.
+		const at = Date.parse(sessionManager.getHeader()?.timestamp ?? "");
+		const isYounger = at > Number(processMemory.loadedAt) && at <= Date.now();
 		return !isYounger && (mode !== "print" || currentTheme() !== this.#theme);
 	}
 
