@@ -6,7 +6,7 @@ import {
 	getAgentDir,
 	SessionManager,
 } from "@earendil-works/pi-coding-agent";
-import { turnLimit } from "pi-turn-limit";
+import { LimitExceeded, turnLimit } from "pi-turn-limit";
 
 async function open(limit, options) {
 	const where = { cwd: process.cwd(), agentDir: getAgentDir() };
@@ -36,6 +36,12 @@ const delegate = {
 
 const limit = turnLimit({ turns: 5 });
 const parent = await open(limit, { sessionManager: SessionManager.inMemory(), customTools: [delegate] });
-await limit.prompt(parent, process.argv[2] ?? "Delegate something.");
-console.log(parent.getLastAssistantText());
-parent.dispose();
+try {
+	await limit.prompt(parent, process.argv[2] ?? "Delegate something.");
+	console.log(parent.getLastAssistantText());
+} catch (error) {
+	if (!(error instanceof LimitExceeded)) throw error;
+	console.log(`Stopped: ${error.message}`);
+} finally {
+	parent.dispose();
+}

@@ -41,7 +41,7 @@ export interface LoopRun {
 	readonly signal: AbortSignal;
 	/** Call it before every request. Gives the notes to send with that request only; undefined: do not send it. */
 	turn(): Promise<readonly string[] | undefined>;
-	/** Call it before a tool runs. Gives the error result in its place, if it must not run; the same for the same id. */
+	/** Call it before a tool runs. Gives the error result in its place, if it must not run; the same for the same id in one turn. */
 	call(call: Call, id?: string): Promise<string | undefined>;
 	/** Call it once usage is known; for a response, before its turn ends. `of`: what `price` gets in place of `spent`. */
 	charge(spent: Spending, of?: unknown): Promise<void>;
