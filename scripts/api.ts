@@ -11,17 +11,17 @@ const WIDTH = 92;
 const PAGES = {
 	"docs/api.md": {
 		title: "API: programs that embed pi",
-		about: "You use [`turnLimit()`](embedding.md) and want to know its types.",
+		about: "The types of [`turnLimit()`](embedding.md).",
 		entries: { "pi-turn-limit": "src/index.ts" },
 	},
 	"docs/api-loops.md": {
 		title: "API: a loop of your own",
-		about: "You use [`loopLimit()`](loops.md) and want to know its types.",
+		about: "The types of [`loopLimit()`](loops.md).",
 		entries: { "pi-turn-limit/loop": "src/hosts/loop/index.ts" },
 	},
 	"docs/api-hosts.md": {
 		title: "API: the AI SDK and pi's bare Agent",
-		about: "You use [`aiLimit()`](ai-sdk.md) or [`limitAgent()`](pi-agent.md) and want to know their types.",
+		about: "The types of [`aiLimit()`](ai-sdk.md) and [`limitAgent()`](pi-agent.md).",
 		entries: {
 			"pi-turn-limit/ai": "src/hosts/ai/index.ts",
 			"pi-turn-limit/pi-agent": "src/hosts/pi-agent/index.ts",
@@ -91,7 +91,7 @@ export async function pages(): Promise<Map<string, string>> {
 		const declared = (symbol: ts.Symbol): string => declarationOf(symbol, checker);
 		const code = [...fresh.map(declared), ...parts.map((part) => declared(part).replace(/^export /m, ""))];
 		const text = wrapped(await format(code.join("\n\n"), { parser: "typescript", printWidth: WIDTH }));
-		const also = known.length === 0 ? "" : `Also exports, from the previous pages: ${known.join(", ")}.\n\n`;
+		const also = known.length === 0 ? "" : `Also exports, from the other API pages: ${known.join(", ")}.\n\n`;
 		return `## \`${entry}\`\n\n${also}\`\`\`ts\n${text}\`\`\`\n`;
 	};
 

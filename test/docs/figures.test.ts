@@ -154,7 +154,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 	"docs/scripts.md": [
 		`| 0 | the run ended by itself | | ${partial} | it ended after the wrap-up, so its answer may be partial | ` +
 			`| ${stopped} | a limit stopped the run | | ${failed}, 143, … |`,
-		`**${partial}** even if`,
+		`**${partial}** comes even if`,
 		`${stopped} beats ${partial}, and ${partial} beats 0`,
 		`The default is ${grace}.`,
 		`${partial}) echo "report.md may be partial"`,
