@@ -368,6 +368,16 @@ describe("stopped", () => {
 	});
 });
 
+test("a failure that is reported again after a new message changes nothing: the next turn is new", () => {
+	const run = new Driver().prompt();
+	run.request();
+	run.send(EVENTS.turn_failed);
+	run.send(EVENTS.message_entered);
+	const { state } = run;
+	assert.deepEqual(run.send(EVENTS.turn_failed), []);
+	assert.equal(run.state, state);
+});
+
 describe("events that have no place change nothing", () => {
 	const unplaced: Record<string, readonly (keyof typeof EVENTS)[]> = {
 		idle: [

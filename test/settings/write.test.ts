@@ -13,6 +13,7 @@ import fs, {
 import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { valuesIn } from "../../src/settings/places.ts";
 import { writeSettings } from "../../src/settings/write.ts";
 import { folder } from "./given.ts";
 
@@ -31,6 +32,7 @@ test("a missing file is made, and its folder", () => {
 	const path = join(empty(), "agent", "inner", "turn-limit.json");
 	writeSettings(path, { maxTurns: 50, "session.maxCost": 20 });
 	assert.equal(read(path), '{\n\t"maxTurns": 50,\n\t"session": {\n\t\t"maxCost": 20\n\t}\n}\n');
+	assert.deepEqual(valuesIn(path), { maxTurns: 50, "session.maxCost": 20 });
 });
 
 test("everything else that stands in the file stays, in its order and with its indent", () => {
